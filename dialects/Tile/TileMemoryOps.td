@@ -1,0 +1,143 @@
+// Ops of the tile dialect that name layouts, shared memory, asynchrony and warp roles. They appear
+// after the GPU schedule has been chosen; the host lowering never sees them.
+#ifndef ATTNC_DIALECTS_TILE_TILEMEMORYOPS_TD
+#define ATTNC_DIALECTS_TILE_TILEMEMORYOPS_TD
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [Pure]> {
+  let summary = "The same tile, held by other threads or in other registers";
+  let arguments = (ins Tile_Tile:$source);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_AllocSharedOp : Tile_Op<"alloc_shared", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "A shared-memory buffer that lives for the whole kernel";
+  let results = (outs Tile_SharedType:$buffer);
+  let assemblyFormat = "attr-dict `:` type($buffer)";
+}
+
+def Tile_StageOp : Tile_Op<"stage", [Pure]> {
+  let summary = "One stage of a staged shared buffer";
+  let arguments = (ins Tile_SharedType:$buffer, I32:$stage);
+  let results = (outs Tile_SharedType:$result);
+  let assemblyFormat = "$buffer `[` $stage `]` attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_CopyAsyncOp : Tile_Op<"copy_async", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Starts copying a block of rows to shared memory; rows past the limit become zero";
+  let description = [{ `tile.load` into a shared buffer. The copy belongs to the commit group that the
+    next `tile.async_commit` closes and may be read after an `tile.async_wait` that covers it and a
+    `tile.barrier`. }];
+  let arguments = (ins AnyMemRef:$source, Variadic<I32>:$indices, I32:$limit, Tile_SharedType:$target);
+  let assemblyFormat = "$source `[` $indices `]` `limit` $limit `into` $target attr-dict `:` type($source) `->` type($target)";
+  let hasVerifier = 1;
+}
+
+def Tile_GatherAsyncOp : Tile_Op<"gather_async", [AttrSizedOperandSegments,
+                                                  MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Starts copying rows at computed indices to shared memory";
+  let description = [{ `tile.gather` of rows into a shared buffer; synchronised as `tile.copy_async`. }];
+  let arguments = (ins AnyMemRef:$source, Variadic<Tile_Index>:$indices,
+                       Optional<RankedTensorOf<[I1]>>:$where, Tile_SharedType:$target);
+  let assemblyFormat = [{
+    $source `[` $indices `:` type($indices) `]` (`where` $where^ `:` type($where))? `into` $target attr-dict
+    `:` type($source) `->` type($target)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_AsyncCommitOp : Tile_Op<"async_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Closes a group of asynchronous copies of this thread";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_AsyncWaitOp : Tile_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until at most `pending` commit groups of this thread are in flight";
+  let arguments = (ins I32Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "All warps of the CTA arrive before any continues; orders shared memory";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_SharedReadOp : Tile_Op<"shared_read", [MemoryEffects<[MemRead]>]> {
+  let summary = "Reads a whole stage of a shared buffer as a tile";
+  let arguments = (ins Tile_SharedType:$source);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_SharedWriteOp : Tile_Op<"shared_write", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Writes a tile to a stage of a shared buffer";
+  let arguments = (ins Tile_Tile:$value, Tile_SharedType:$target);
+  let assemblyFormat = "$value `,` $target attr-dict `:` type($value) `->` type($target)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Warp specialisation (sm_90+ schedules)
+//===----------------------------------------------------------------------===//
+
+def Tile_WarpRolesOp : Tile_Op<"warp_roles", [NoTerminator, RecursiveMemoryEffects]> {
+  let summary = "Warp groups of a CTA run different regions";
+  let description = [{
+    Region i is run by `warps[i]` consecutive warps with a budget of `registers[i]` registers a
+    thread (0: the kernel's). The regions meet only through shared memory and barriers.
+
+    Constraints:
+    - C1: as many regions as entries of `warps` and of `registers`; each warps entry is positive.
+  }];
+  let arguments = (ins DenseI32ArrayAttr:$warps, DenseI32ArrayAttr:$registers);
+  let regions = (region VariadicRegion<SizedRegion<1>>:$roles);
+  let assemblyFormat = "`warps` $warps `registers` $registers attr-dict-with-keyword $roles";
+  let hasVerifier = 1;
+}
+
+def Tile_MbarrierAllocOp : Tile_Op<"mbarrier_alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "Allocates and initialises mbarriers that complete after `arrivals` arrivals each";
+  let arguments = (ins I32Attr:$arrivals);
+  let results = (outs Tile_BarrierType:$barriers);
+  let assemblyFormat = "`arrivals` $arrivals attr-dict `:` type($barriers)";
+}
+
+def Tile_MbarrierArriveOp : Tile_Op<"mbarrier_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Arrives at a stage's barrier; with `bytes`, also announces that many copied bytes";
+  let arguments = (ins Tile_BarrierType:$barriers, I32:$stage, OptionalAttr<I32Attr>:$bytes);
+  let assemblyFormat = "$barriers `[` $stage `]` (`bytes` $bytes^)? attr-dict `:` type($barriers)";
+}
+
+def Tile_MbarrierWaitOp : Tile_Op<"mbarrier_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until the phase of the given parity of a stage's barrier has completed";
+  let arguments = (ins Tile_BarrierType:$barriers, I32:$stage, I32:$parity);
+  let assemblyFormat = "$barriers `[` $stage `]` `parity` $parity attr-dict `:` type($barriers)";
+}
+
+def Tile_MmaAsyncOp : Tile_Op<"mma_async", [AllTypesMatch<["acc", "result"]>,
+                                            MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Issues acc + a·b; the result may be read only through `tile.mma_wait`";
+  let description = [{ The in-flight accumulator is an SSA value so that nothing can be ordered before
+    its wait. Constraint C1 is that of `tile.mma`. }];
+  let arguments = (ins Tile_Operand:$a, Tile_Operand:$b, Tile_FloatTile:$acc, UnitAttr:$transpose_b);
+  let results = (outs Tile_FloatTile:$result);
+  let assemblyFormat = [{
+    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? attr-dict `:` type($a) `,` type($b) `->` type($acc)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_MmaWaitOp : Tile_Op<"mma_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Waits until at most `pending` product groups are in flight and releases accumulators";
+  let description = [{ Constraint C1: results have the types of the operands. }];
+  let arguments = (ins I32Attr:$pending, Variadic<Tile_FloatTile>:$inflight);
+  let results = (outs Variadic<Tile_FloatTile>:$results);
+  let assemblyFormat = "$pending $inflight attr-dict `:` type($inflight) `->` type($results)";
+  let hasVerifier = 1;
+}
+
+#endif

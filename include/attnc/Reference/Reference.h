@@ -1,0 +1,47 @@
+// The definition of right: an attention op evaluated in fp64, and the plain same-dtype
+// implementation whose error the tolerance rule is measured against. Slow and simple on purpose.
+#ifndef ATTNC_REFERENCE_REFERENCE_H
+#define ATTNC_REFERENCE_REFERENCE_H
+
+#include "attnc/Dialect/Attn/AttnDialect.h"
+#include "attnc/Support/HostTensor.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+#include <map>
+#include <string>
+
+namespace attnc {
+
+/// Results of the reference: fp64 o and lse (natural log), and o and lse of the plain implementation
+/// (f32 logits and softmax, P rounded to the KV dtype, o rounded to its dtype).
+struct ReferenceResult {
+  HostTensor o, lse, plainO, plainLse;
+};
+
+/// Evaluates the function's attention op (sugar or regions, prefill, decode or combine).
+/// `tensors` and `scalars` are by attn.name; `maxLenQ`/`maxLenKv` are tensor extents when dense.
+/// Multi-threaded over (batch, head). Returns an error message, empty on success.
+std::string evaluateReference(mlir::func::FuncOp function,
+                              const std::map<std::string, HostTensor> &tensors,
+                              const std::map<std::string, double> &scalars, unsigned threads,
+                              ReferenceResult &result);
+
+/// How an output compares with the reference.
+struct Comparison {
+  double maxAbs = 0, maxRel = 0, minCosine = 1;
+  /// ‖out − ref‖ / ‖plain − ref‖ over the tensor, by largest absolute error.
+  double errorRatio = 0;
+  int64_t mismatches = 0, nonFinite = 0;
+  bool ok = false;
+  std::string message;
+};
+
+/// Tolerance rule of the semantics contract: largest absolute error at most twice the plain
+/// implementation's, plus one unit in the last place of the output type at the row's magnitude;
+/// infinities and zeros of empty rows exactly.
+Comparison compareWithReference(const HostTensor &out, const HostTensor &reference,
+                                const HostTensor &plain);
+
+} // namespace attnc
+
+#endif // ATTNC_REFERENCE_REFERENCE_H
