@@ -44,6 +44,10 @@ struct HostTensor {
 };
 
 /// Value of one stored element, and the stored bits of one value (round to nearest even).
+///
+/// F16 and BF16 overflow to infinity. The fp8 types saturate finite values, as PTX's cvt.satfinite
+/// does; an infinity stays one in F8E5M2 and is NaN in F8E4M3 (the "fn" format, which has none).
+/// Integers round to nearest even and saturate, NaN gives 0; Bool is one byte, 0 or 1.
 double loadElement(const uint8_t *address, DType dtype);
 void storeElement(uint8_t *address, DType dtype, double value);
 
