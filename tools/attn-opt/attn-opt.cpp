@@ -1,13 +1,18 @@
 // attn-opt: mlir-opt with attnc's dialects, passes and pipelines. Main and registration only.
+#include "attnc/Conversion/Passes.h"
 #include "attnc/Dialect/Attn/AttnDialect.h"
+#include "attnc/Dialect/Attn/Passes.h"
 #include "attnc/Dialect/Tile/TileDialect.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 int main(int argc, char **argv) {
+  mlir::registerAllPasses();
+  mlir::attn::registerAttnResolveVariant();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
+  attnc::registerConvertTileToLinalg();
   registry.insert<mlir::attn::AttnDialect, mlir::tile::TileDialect>();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "attnc optimizer driver\n", registry));

@@ -36,6 +36,17 @@ inline constexpr unsigned kBoundsArgs = 6;
 /// Values yielded by a bounds region: lower, full_lower, full_upper, upper (keys, half-open ranges).
 inline constexpr unsigned kBoundsResults = 4;
 
+/// What a list of named masks says once they are put together, as inclusive distances from the
+/// query's bottom-right position p: p − left ≤ kv ≤ p + right, each bound only where present.
+struct NamedMaskBounds {
+  std::optional<int64_t> left, right;
+  /// Also kv ≤ q (a top-left causal mask).
+  bool topLeft = false;
+};
+
+/// Puts the named masks of an op together (AND). `masks` may be null: no bound.
+NamedMaskBounds combineNamedMasks(ArrayAttr masks);
+
 /// Creates the (empty) entry block of a region of the given kind, with its arguments.
 Block *createMaskBlock(OpBuilder &builder, Region &region, Location loc);
 Block *createScoreBlock(OpBuilder &builder, Region &region, Location loc);

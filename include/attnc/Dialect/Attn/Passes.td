@@ -7,11 +7,16 @@ include "mlir/Pass/PassBase.td"
 def AttnResolveVariant : Pass<"attn-resolve-variant", "::mlir::func::FuncOp"> {
   let summary = "Turns named masks and scores into regions";
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+  let statistics = [Statistic<"numResolved", "ops-resolved", "Ops whose named masks or scores became regions">];
 }
 
 def AttnDeriveKvBounds : Pass<"attn-derive-kv-bounds", "::mlir::func::FuncOp"> {
   let summary = "Derives from the mask which keys a block of rows can see, and which all rows see";
   let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numDerived", "ops-derived", "Ops that got a bounds region">,
+    Statistic<"numOpaque", "opaque-atoms", "Mask conditions that are not affine and bound nothing">
+  ];
 }
 
 def AttnChooseConfig : Pass<"attn-choose-config", "::mlir::func::FuncOp"> {

@@ -50,3 +50,25 @@ Block *attn::createBoundsBlock(OpBuilder &builder, Region &region, Location loc)
   SmallVector<Type> types(kBoundsArgs, builder.getI32Type());
   return createEntry(builder, region, types, loc);
 }
+
+NamedMaskBounds attn::combineNamedMasks(ArrayAttr masks) {
+  NamedMaskBounds bounds;
+  auto tighten = [](std::optional<int64_t> &bound, int64_t value) {
+    bound = bound ? std::min(*bound, value) : value;
+  };
+  if (!masks)
+    return bounds;
+  for (Attribute mask : masks) {
+    if (auto window = dyn_cast<WindowAttr>(mask)) {
+      if (window.getLeft() >= 0)
+        tighten(bounds.left, window.getLeft());
+      if (window.getRight() >= 0)
+        tighten(bounds.right, window.getRight());
+    } else if (cast<CausalAttr>(mask).getAlign() == Align::BottomRight) {
+      tighten(bounds.right, 0);
+    } else {
+      bounds.topLeft = true;
+    }
+  }
+  return bounds;
+}
