@@ -29,6 +29,7 @@ def AttnChooseConfig : Pass<"attn-choose-config", "::mlir::func::FuncOp"> {
 
 def AttnSplitKv : Pass<"attn-split-kv", "::mlir::func::FuncOp"> {
   let summary = "Divides a decode's keys over CTAs and merges with attn.combine";
+  let statistics = [Statistic<"numSplit", "num-split", "decodes split">];
 }
 
 #endif
