@@ -2,6 +2,7 @@
 #include "attnc/Conversion/Passes.h"
 #include "attnc/Dialect/Attn/AttnDialect.h"
 #include "attnc/Dialect/Attn/Passes.h"
+#include "attnc/Dialect/Tile/Passes.h"
 #include "attnc/Dialect/Tile/TileDialect.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
@@ -10,6 +11,10 @@
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mlir::attn::registerAttnResolveVariant();
+  mlir::attn::registerAttnSplitKv();
+  mlir::tile::registerTileSplitKvRange();
+  mlir::tile::registerTileExpandSoftmax();
+  attnc::registerConvertAttnToTile();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   attnc::registerConvertTileToLinalg();
