@@ -135,7 +135,7 @@ def _pairs(won: pd.DataFrame, times: pd.DataFrame, devices: list[dict]) -> list[
             for d in devices
         } if len(t) else {}
         for a, b in combinations([d["gpu"] for d in devices], 2):
-            both = tables[a].join(tables[b], lsuffix="_a", rsuffix="_b", how="inner")
+            both = tables[a].add_suffix("_a").join(tables[b].add_suffix("_b"), how="inner")
             if both.empty:
                 continue
             differs = both["winner_a"] != both["winner_b"]
@@ -446,6 +446,8 @@ def _page_sizes(forward: pd.DataFrame, dec: dict[str, Any]) -> list[dict[str, An
     part = _where(forward, "decode", _without(dec, "page_size"))
     if part["page_size"].nunique() < 2:
         return []
+    swept = part.groupby(["gpu", "batch", "N"])["page_size"].transform("nunique") > 1
+    part = part[swept]
     return [
         {"gpu": p.gpu, "impl": p.implementation, "batch": int(p.batch), "N": int(p.N),
          "page_size": int(p.page_size) or None, "us": r3(p.us)}

@@ -42,8 +42,16 @@ def flips(doc: Doc, regime: str) -> tuple[float | None, float | None, int, int]:
     return every, sep, n, n_sep
 
 
+def title(doc: Doc) -> str:
+    """The report's default title: portability is a question only where there are two GPUs."""
+    gpus = [d["gpu"] for d in doc["devices"]]
+    return f"Attention kernels on {gpus[0]}" if len(gpus) == 1 else "Is the best attention kernel portable?"
+
+
 def headline(doc: Doc) -> str:
     parts = []
+    if doc["pairs"] and not any(p["flip"] for p in doc["pairs"]):
+        return "The best attention kernel on one GPU is the best on every other, in all common cells."
     for regime in ("prefill", "decode"):
         share, sep, n, n_sep = flips(doc, regime)
         if share is not None:
@@ -82,6 +90,8 @@ def pairs(doc: Doc) -> str:
     if not doc["pairs"]:
         return "One GPU: no pair to compare"
     worst = max(doc["pairs"], key=lambda p: p["flip"] or 0)
+    if not worst["flip"]:
+        return "All GPUs have the same winner in every cell that they share"
     return (
         f"Between two GPUs the winner flips in up to {pct(worst['flip'])} of cells "
         f"({worst['regime']}, {worst['a']} and {worst['b']})"
@@ -97,7 +107,8 @@ def separation(doc: Doc) -> str:
     if not parts:
         return "No cell has two contenders"
     lead = 100 * (doc["separation"]["practical_threshold"] - 1)
-    return f"The winner leads by {lead:.0f}% or more in only " + _join(parts)
+    few = all((v["separated"] or 0) < 0.5 for v in by.values())
+    return f"The winner leads by {lead:.0f}% or more in {'only ' if few else ''}" + _join(parts)
 
 
 def prefill(doc: Doc) -> str:

@@ -124,7 +124,8 @@ def _chips(doc: Doc, used: list[str], group: str, active: bool = True) -> str:
 
 def _heading(text: str) -> str:
     # Ids hold hyphens: a heading must not break inside one.
-    return re.sub(r"\b[PD]\d\w?(?:-[\w]+)+", r'<span class="id">\g<0></span>', escape(text))
+    text = re.sub(r"\bN (?=\d)", "N\u00a0", escape(text))
+    return re.sub(r"\b[PD]\d\w?(?:-[\w]+)+", r'<span class="id">\g<0></span>', text)
 
 
 def _section(sid: str, nav: str, heading: str, body: str) -> tuple[str, str]:
@@ -240,8 +241,9 @@ def _sections(doc: Doc) -> tuple[list[tuple[str, str]], list[dict]]:
            "choice is the share of cells in which it runs at all; its regret covers only those."
            + (f" How the tree was judged: {how}." if how else ""))
         + _grid(regret, True) + selector_table(doc)
-        + _details("The rule, as a tree", rule_tree(doc["selector"]["rule"]))
-        + _details("The rule, as text", f"<pre>{escape(doc['selector']['rule'])}</pre>")))
+        + (_details("The rule, as a tree", rule_tree(doc["selector"]["rule"]))
+           + _details("The rule, as text", f"<pre>{escape(doc['selector']['rule'])}</pre>")
+           if doc["selector"]["rule"] else "")))
     disp = use(figures.dispatch(doc))
     out.append(_section(
         "dispatch", "Dispatch", findings.dispatch(doc),
@@ -305,7 +307,7 @@ def render(doc: Doc, title: str | None = None, compress: bool = True) -> str:
     """The whole page as a string. Raises ValueError on a document with missing keys."""
     check(doc)
     sections, every = _sections(doc)
-    title = title or "Is the best attention kernel portable?"
+    title = title or findings.title(doc)
     js = _plotly()
     if compress:
         packed = base64.b64encode(gzip.compress(js.encode("utf-8"), 9, mtime=0)).decode("ascii")

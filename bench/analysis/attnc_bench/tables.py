@@ -26,8 +26,10 @@ def _cell(value: Any) -> str:
 
 
 def table(head: list[str], rows: list[list[Any]]) -> str:
-    """A table whose columns sort when their heading is clicked (page.js)."""
+    """A table whose columns sort when their heading is clicked (page.js); '' without rows."""
     top = "".join(f'<th scope="col"><button type="button">{escape(h)}</button></th>' for h in head)
+    if not rows:
+        return ""
     body = "".join("<tr>" + "".join(_cell(v) for v in r) + "</tr>" for r in rows)
     return (f'<div class="scroll"><table class="sortable"><thead><tr>{top}</tr></thead>'
             f"<tbody>{body}</tbody></table></div>")
