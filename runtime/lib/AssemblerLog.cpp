@@ -106,10 +106,13 @@ std::vector<std::string> parseWarnings(std::string_view log) {
 
 std::string firstErrorLine(std::string_view log) {
   const std::vector<std::string_view> lines = linesOf(log);
-  for (const char *word : {"error", "fatal", "ERROR"})
-    for (std::string_view line : lines)
-      if (contains(line, word))
-        return std::string(line);
+  for (std::string_view line : lines) {
+    // ptxas ends every rejection with this, which says nothing.
+    if (contains(line, "aborted due to errors"))
+      continue;
+    if (contains(line, "error") || contains(line, "fatal") || contains(line, "ERROR"))
+      return std::string(line);
+  }
   for (std::string_view line : lines)
     if (!line.empty())
       return std::string(line);
