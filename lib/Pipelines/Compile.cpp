@@ -1,0 +1,265 @@
+// Runs the phases for one target.
+#include "attnc/Pipelines/Compile.h"
+
+#include "attnc/Dialect/Attn/AttnDialect.h"
+#include "attnc/Dialect/Tile/TileDialect.h"
+#include "attnc/Pipelines/Pipelines.h"
+#include "attnc/Target/Ptx.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+
+namespace attnc {
+
+void loadCompilerDialects(MLIRContext &context) {
+  context.loadDialect<attn::AttnDialect, tile::TileDialect, arith::ArithDialect,
+                      cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
+                      NVVM::NVVMDialect, math::MathDialect, memref::MemRefDialect,
+                      scf::SCFDialect, tensor::TensorDialect>();
+}
+
+namespace {
+
+/// Copies remarks into the result; the engine owns it, the result outlives the engine.
+class RemarkCollector final : public remark::detail::MLIRRemarkStreamerBase {
+public:
+  explicit RemarkCollector(std::vector<CompileRemark> &sink) : sink(sink) {}
+
+  void streamOptimizationRemark(const remark::detail::Remark &remark) override {
+    std::string message;
+    for (const remark::detail::Remark::Arg &arg : remark.getArgs())
+      message += arg.val;
+    sink.push_back({kindOf(remark.getRemarkType()), remark.getRemarkName().str(), message});
+  }
+
+private:
+  static const char *kindOf(llvm::remarks::Type type) {
+    switch (type) {
+    case llvm::remarks::Type::Passed:
+      return "passed";
+    case llvm::remarks::Type::Missed:
+      return "missed";
+    case llvm::remarks::Type::Failure:
+      return "failed";
+    default:
+      return "analysis";
+    }
+  }
+
+  std::vector<CompileRemark> &sink;
+};
+
+/// The remark engine for one compilation.
+class RemarkScope {
+public:
+  RemarkScope(MLIRContext &context, bool enabled, std::vector<CompileRemark> &sink)
+      : context(context), enabled(enabled) {
+    if (!enabled)
+      return;
+    remark::RemarkCategories all;
+    all.all = ".*";
+    (void)remark::enableOptimizationRemarks(context, std::make_unique<RemarkCollector>(sink),
+                                            std::make_unique<remark::RemarkEmittingPolicyAll>(),
+                                            all);
+  }
+  ~RemarkScope() {
+    if (enabled)
+      context.setRemarkEngine(nullptr);
+  }
+
+private:
+  MLIRContext &context;
+  bool enabled;
+};
+
+class Compilation {
+public:
+  Compilation(ModuleOp source, const CompileOptions &options, CompileFailure &failureKind)
+      : options(options), target(*options.target), failureKind(failureKind),
+        context(*source.getContext()) {
+    result.module = cast<ModuleOp>(source->clone());
+  }
+
+  FailureOr<CompileResult> run();
+
+private:
+  /// Runs the steps, up to `stopAfter`. Sets `stopped` when that was among them.
+  LogicalResult runPhase(const char *name, PipelineSteps steps);
+  LogicalResult finishGpu();
+  void readConfig();
+  bool done(CompileLevel level) const { return stopped || options.level == level; }
+
+  const CompileOptions &options;
+  const TargetInfo &target;
+  CompileFailure &failureKind;
+  MLIRContext &context;
+  CompileResult result;
+  bool stopped = false;
+};
+
+} // namespace
+
+LogicalResult Compilation::runPhase(const char *name, PipelineSteps steps) {
+  PassManager manager(&context, ModuleOp::getOperationName());
+  for (PipelineStep &step : steps) {
+    step.add(manager);
+    if (!options.stopAfter.empty() && step.pass == options.stopAfter) {
+      stopped = true;
+      break;
+    }
+  }
+  TimingScope scope;
+  if (options.timing) {
+    scope = options.timing->nest(name);
+    manager.enableTiming(scope);
+  }
+  if (!options.irTreeDirectory.empty())
+    manager.enableIRPrintingToFileTree(
+        [](Pass *, Operation *) { return false; }, [](Pass *, Operation *) { return true; },
+        /*printModuleScope=*/true, /*printAfterOnlyOnChange=*/true,
+        /*printAfterOnlyOnFailure=*/false, options.irTreeDirectory + "/" + name);
+  if (options.beforePasses) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    result.module->print(stream, OpPrintingFlags().printGenericOpForm());
+    stream << "\n{-#\n  external_resources: {\n    mlir_reproducer: {\n      pipeline: \"";
+    manager.printAsTextualPipeline(stream);
+    stream << "\",\n      disable_threading: true,\n      verify_each: true\n    }\n  }\n#-}\n";
+    options.beforePasses(std::move(text));
+  }
+  return manager.run(*result.module);
+}
+
+void Compilation::readConfig() {
+  result.module->walk([&](attn::AttentionOpInterface op) {
+    attn::ConfigAttr config = op.getConfigAttr();
+    if (!config)
+      return WalkResult::advance();
+    result.config = {{"block_m", config.getBlockM()},
+                     {"block_n", config.getBlockN()},
+                     {"warps", config.getWarps()},
+                     {"stages", config.getStages()},
+                     {"pack_gqa", config.getPackGqa()},
+                     {"q_in_registers", config.getQInRegisters()},
+                     {"split_kv", config.getSplitKv()}};
+    return WalkResult::interrupt();
+  });
+}
+
+LogicalResult Compilation::finishGpu() {
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> llvmModule;
+  {
+    TimingScope scope;
+    if (options.timing)
+      scope = options.timing->nest("LLVM IR, optimised");
+    llvmModule = translateToLLVMIR(*result.module, target, llvmContext);
+  }
+  if (!llvmModule)
+    return failure();
+  if (options.level == CompileLevel::Llvm) {
+    llvm::raw_string_ostream stream(result.llvmIR);
+    llvmModule->print(stream, nullptr);
+    return success();
+  }
+  TimingScope scope;
+  if (options.timing)
+    scope = options.timing->nest("PTX");
+  FailureOr<std::string> ptx = emitPtx(*llvmModule, target, result.module->getLoc());
+  if (failed(ptx))
+    return failure();
+  result.ptx = std::move(*ptx);
+  return success();
+}
+
+FailureOr<CompileResult> Compilation::run() {
+  RemarkScope remarks(context, options.remarks, result.remarks);
+
+  // What the attn phase refuses is a limit of the target or of the schedule; what fails later is
+  // ours to have lowered.
+  failureKind = CompileFailure::Unsupported;
+  PipelineSteps attnSteps = attnPhase({target.name.str(), options.config});
+  PipelineSteps configured, tiling;
+  for (PipelineStep &step : attnSteps) {
+    bool first = tiling.empty() && step.pass != "attn-split-kv";
+    (first ? configured : tiling).push_back(std::move(step));
+  }
+  if (failed(runPhase("1-attn", std::move(configured))))
+    return failure();
+  readConfig();
+  if (done(CompileLevel::Attn))
+    return std::move(result);
+  if (failed(runPhase("2-attn-to-tile", std::move(tiling))))
+    return failure();
+  failureKind = CompileFailure::Failed;
+  if (stopped)
+    return std::move(result);
+  FailureOr<ProgramInterface> program = readProgramInterface(*result.module);
+  if (failed(program))
+    return failure();
+  result.program = std::move(*program);
+  // A step of a later phase is beyond the tile level even when that is the level asked for.
+  if (options.level == CompileLevel::Tile && options.stopAfter.empty())
+    return std::move(result);
+
+  if (failed(runPhase("3-tile", target.isHost ? tileHostPhase() : tileGpuPhase())))
+    return failure();
+  if (stopped)
+    return std::move(result);
+  if (target.isHost) {
+    TimingScope scope;
+    if (options.timing)
+      scope = options.timing->nest("host program");
+    FailureOr<std::unique_ptr<HostProgram>> host = HostProgram::compile(*result.module);
+    if (failed(host))
+      return failure();
+    result.host = std::move(*host);
+    failureKind = CompileFailure::None;
+    return std::move(result);
+  }
+  if (failed(runPhase("4-tile-to-nvvm", nvvmPhase())))
+    return failure();
+  if (stopped)
+    return std::move(result);
+  if (failed(readSharedBytes(*result.module, result.program)))
+    return failure();
+  if (options.level == CompileLevel::Nvvm)
+    return std::move(result);
+  if (failed(finishGpu()))
+    return failure();
+  failureKind = CompileFailure::None;
+  return std::move(result);
+}
+
+FailureOr<CompileResult> compileModule(ModuleOp module, const CompileOptions &options,
+                                       CompileFailure &failureKind) {
+  return Compilation(module, options, failureKind).run();
+}
+
+std::vector<std::string> stepNames(const TargetInfo &target) {
+  std::vector<std::string> names;
+  auto append = [&](const PipelineSteps &steps) {
+    for (const PipelineStep &step : steps)
+      if (!llvm::is_contained(names, step.pass))
+        names.push_back(step.pass);
+  };
+  append(attnPhase({target.name.str(), ""}));
+  append(target.isHost ? tileHostPhase() : tileGpuPhase());
+  if (!target.isHost)
+    append(nvvmPhase());
+  return names;
+}
+
+} // namespace attnc
