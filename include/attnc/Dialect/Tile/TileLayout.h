@@ -35,6 +35,10 @@ struct Layout {
   int64_t rank = 0;
   SmallVector<Mode> reg, lane, warp;
 
+  bool operator==(const Layout &other) const {
+    return rank == other.rank && reg == other.reg && lane == other.lane && warp == other.warp;
+  }
+
   static Layout get(LayoutAttr attr);
   LayoutAttr toAttr(MLIRContext *context) const;
 

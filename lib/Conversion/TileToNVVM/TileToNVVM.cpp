@@ -1,0 +1,114 @@
+// convert-tile-to-nvvm: from the program of a CTA on tiles to the program of one thread.
+//
+// Shared buffers are placed first, then everything converts one to many (ThreadView.h). Control
+// flow stays scf, scalars stay arith: upstream lowers those.
+#include "ThreadView.h"
+
+#include "attnc/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace attnc {
+#define GEN_PASS_DEF_CONVERTTILETONVVM
+#include "attnc/Conversion/Passes.h.inc"
+} // namespace attnc
+
+using namespace attnc;
+using namespace mlir;
+using namespace mlir::tile;
+
+/// Gives each shared buffer of a kernel its offset, 128-byte aligned; returns the bytes used.
+static int64_t placeSharedBuffers(KernelOp kernel) {
+  int64_t bytes = 0;
+  Builder builder(kernel.getContext());
+  kernel.walk([&](AllocSharedOp op) {
+    op->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(bytes));
+    bytes += llvm::alignTo(op.getBuffer().getType().getSizeInBytes(), 128);
+  });
+  return bytes;
+}
+
+namespace {
+
+struct KernelPattern : OpConversionPattern<KernelOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(KernelOp op, OneToNOpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    TypeConverter::SignatureConversion signature(op.getNumArguments());
+    if (failed(getTypeConverter()->convertSignatureArgs(op.getArgumentTypes(), signature)))
+      return rewriter.notifyMatchFailure(op, "an argument has a type no thread can take");
+    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(getContext()),
+                                            signature.getConvertedTypes());
+    auto function = LLVM::LLVMFuncOp::create(rewriter, op.getLoc(), op.getSymName(), type);
+    function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), rewriter.getUnitAttr());
+    function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
+                      rewriter.getDenseI32ArrayAttr({static_cast<int32_t>(op.getWarps() * 32)}));
+    function->setAttr(kSharedBytesAttrName, op->getAttr(kSharedBytesAttrName));
+    rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
+    if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter(), &signature)))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct ReturnPattern : OpConversionPattern<tile::ReturnOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(tile::ReturnOp op, OneToNOpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::ReturnOp>(op, ValueRange());
+    return success();
+  }
+};
+
+struct ConvertTileToNVVM : attnc::impl::ConvertTileToNVVMBase<ConvertTileToNVVM> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    MLIRContext *context = &getContext();
+    bool anyShared = false;
+    module.walk([&](KernelOp kernel) {
+      int64_t bytes = placeSharedBuffers(kernel);
+      anyShared |= bytes != 0;
+      kernel->setAttr(kSharedBytesAttrName, Builder(context).getI64IntegerAttr(bytes));
+    });
+    if (anyShared)
+      declareSharedMemory(module);
+
+    ThreadTypeConverter converter(context);
+    RewritePatternSet patterns(context);
+    patterns.add<KernelPattern, ReturnPattern>(converter, context);
+    populateElementwisePatterns(converter, patterns);
+    populateGlobalMemoryPatterns(converter, patterns);
+    populateSharedMemoryPatterns(converter, patterns);
+    populateProductPatterns(converter, patterns);
+    ConversionTarget target(*context);
+    target.addIllegalDialect<TileDialect>();
+    target.addIllegalOp<memref::LoadOp>();
+    target.addLegalDialect<LLVM::LLVMDialect, NVVM::NVVMDialect>();
+    target.markUnknownOpDynamicallyLegal([&](Operation *op) { return converter.isLegal(op); });
+    scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
+    if (failed(applyPartialConversion(module, target, std::move(patterns))))
+      return signalPassFailure();
+
+    RewritePatternSet mathPatterns(context);
+    populateMathToNVVMPatterns(mathPatterns);
+    if (failed(applyPatternsGreedily(module, std::move(mathPatterns))))
+      signalPassFailure();
+  }
+
+  /// All shared memory is one dynamic array: the launch sizes it, so that more than 48 KiB can be
+  /// asked for.
+  static void declareSharedMemory(ModuleOp module) {
+    OpBuilder builder(module.getBodyRegion());
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+    LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/false,
+                           LLVM::Linkage::External, kSharedSymbol, Attribute(), /*alignment=*/128,
+                           kSharedSpace);
+  }
+};
+} // namespace
