@@ -146,13 +146,21 @@ std::optional<Spec> parseSpecFile(llvm::StringRef path, llvm::SourceMgr &sources
 std::optional<Spec> parseSpecText(llvm::StringRef text, llvm::StringRef name,
                                   llvm::SourceMgr &sources);
 
-/// Checks the limits that concern several fields or that code may break; returns one message per
-/// fault with the place of the culprit (line 0 when the spec has no file).
+/// A limit that a spec breaks: the key it is about, its place if it is one of several under that key
+/// (else line 0), and what was found, what is allowed, what to do.
 struct SpecFault {
-  SpecLoc loc;
+  std::string key;
   std::string message;
+  SpecLoc loc = {};
 };
+
+/// Checks every limit of docs/Spec.md on the C++ form; parsing and importing call it.
 std::vector<SpecFault> verifySpec(const Spec &spec);
+
+/// The limits themselves, for tools that show them.
+inline constexpr int64_t kMaxHeads = 1024, kMaxDim = 576, kDimStep = 8, kMaxPage = 65536,
+                         kMaxDecodeQ = 64, kMaxSplits = 256, kMaxWindow = int64_t(1) << 30;
+inline constexpr size_t kMaxSpecArgs = 32, kMaxSpecParts = 16, kMaxArgRank = 5;
 
 /// Canonical YAML: fixed key order, defaults left out, expressions in normal spacing. Parsing it
 /// gives an equal spec, and printing that the same text.
