@@ -25,6 +25,9 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove]> 
     Constraints:
     - C1: every argument is a memref, i32 or f32 and has a unique `tile.name`; there are no results.
     - C2: 1 ≤ warps ≤ 32.
+    - C3: `role` is "main" or "combine".
+    - C4: `grid` is an integer, a symbol name, or [op, a, b] with op one of add, sub, mul, ceildiv,
+      min, max.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
                        I32Attr:$warps, StrAttr:$role, AnyAttr:$grid,
@@ -86,6 +89,13 @@ def Tile_KvLoopOp : Tile_Op<"kv_loop", [SingleBlockImplicitTerminator<"YieldOp">
 def Tile_MaskOp : Tile_Op<"mask", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
                                    AllTypesMatch<["scores", "result"]>]> {
   let summary = "Scores whose predicate is false become −∞; the identity on full blocks";
+  let description = [{
+    The body computes the predicate and must be free of effects other than reads, since
+    `tile-split-kv-range` drops it where the enclosing loop promises that all is visible.
+
+    Constraints:
+    - C1: the body has no arguments and yields one i1 tile of the shape of the scores.
+  }];
   let arguments = (ins Tile_FloatTile:$scores);
   let results = (outs Tile_FloatTile:$result);
   let regions = (region SizedRegion<1>:$body);
@@ -202,6 +212,7 @@ def Tile_ScatterOp : Tile_Op<"scatter", [AttrSizedOperandSegments, MemoryEffects
 
 def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
   let summary = "A tile whose elements are all one scalar";
+  let description = [{ Constraint C1: the result has static rank 1 or 2 and the scalar's type. }];
   let arguments = (ins AnyTypeOf<[AnyFloat, AnySignlessInteger]>:$scalar);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$scalar attr-dict `:` type($scalar) `->` type($result)";
@@ -210,6 +221,7 @@ def Tile_SplatOp : Tile_Op<"splat", [Pure]> {
 
 def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let summary = "The i32 tile 0, 1, 2, … of rank 1";
+  let description = [{ Constraint C1: the result has static rank 1. }];
   let results = (outs RankedTensorOf<[I32]>:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasVerifier = 1;
@@ -220,6 +232,10 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
   let description = [{
     `dim = 1` repeats a column vector along the columns (result[i, j] = source[i]), `dim = 0` a row
     vector along the rows (result[i, j] = source[j]).
+
+    Constraints:
+    - C1: `dim` is 0 or 1; the source has rank 1, the result rank 2 with the source's extent in the
+      other dimension and its element type.
   }];
   let arguments = (ins Tile_Tile:$source, I64Attr:$dim);
   let results = (outs Tile_Tile:$result);
@@ -254,6 +270,10 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
   let description = [{
     `tile.reduce max %s dim 1` gives the maximum of each row. Sums are in an unspecified but fixed
     order; a max ignores NaN when another operand is a number.
+
+    Constraints:
+    - C1: `dim` is 0 or 1; the source has rank 2, the result rank 1 with the other dimension's extent
+      and the source's element type.
   }];
   let arguments = (ins Tile_ReduceKindAttr:$kind, Tile_FloatTile:$source, I64Attr:$dim);
   let results = (outs Tile_FloatTile:$result);

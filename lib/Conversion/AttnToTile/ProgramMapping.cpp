@@ -1,6 +1,8 @@
 // Which part of the problem a CTA computes: sequence, head, rows and keys.
 #include "AttnToTile.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 using namespace mlir;
 using namespace attnc;
 
@@ -119,6 +121,9 @@ FailureOr<KeyRange> attnc::keyRange(TileBuilder &b, AttentionProblem &problem,
 
   range->lower = b.roundDown(range->lower, keys);
   if (work.split) {
+    bool fullFromStart =
+        isConstantIntValue(range->lower, 0) && isConstantIntValue(range->fullLower, 0);
+    bool fullToEnd = range->upper == range->fullUpper;
     // Split s takes the s-th run of ⌈blocks / splits⌉ whole blocks.
     Value length = b.max(b.sub(range->upper, range->lower), b.i32(0));
     Value blocks = b.ceilDiv(length, keys);
@@ -126,6 +131,11 @@ FailureOr<KeyRange> attnc::keyRange(TileBuilder &b, AttentionProblem &problem,
     Value keysPerSplit = b.mul(perSplit, b.i32(keys));
     range->lower = b.add(range->lower, b.mul(work.split, keysPerSplit));
     range->upper = b.min(range->upper, b.add(range->lower, keysPerSplit));
+    // Equal ends stay equal, so that tile-split-kv-range sees that no block is partial there.
+    if (fullFromStart)
+      range->fullLower = range->lower;
+    if (fullToEnd)
+      range->fullUpper = range->upper;
   }
   return range;
 }
