@@ -18,10 +18,12 @@ TensorView::TensorView(std::uint64_t address, DataType dtype,
 TensorView TensorView::contiguous(std::uint64_t address, DataType dtype,
                                   std::initializer_list<std::int64_t> shape) {
   TensorView view(address, dtype, shape, shape);
-  std::int64_t stride = 1;
+  // Unsigned: a shape beyond 64 bits gives strides that the plan's checks refuse, not undefined
+  // behaviour here.
+  std::uint64_t stride = 1;
   for (int d = view.rank - 1; d >= 0; --d) {
-    view.strides[std::size_t(d)] = stride;
-    stride *= std::max<std::int64_t>(1, view.shape[std::size_t(d)]);
+    view.strides[std::size_t(d)] = std::int64_t(stride);
+    stride *= std::uint64_t(std::max<std::int64_t>(1, view.shape[std::size_t(d)]));
   }
   return view;
 }

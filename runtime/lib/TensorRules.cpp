@@ -111,12 +111,11 @@ Status checkStrides(const TensorRule &rule, const TensorView &view) {
                                rule.name, stride);
       continue;
     }
-    // Modulo, so that no product can overflow.
+    // Modulo first, so that no product can overflow.
     if ((stride % rule.align) * elementBytes % rule.align != 0)
-      return invalidArgument("tensor '{}': stride {} of dimension {} is {} bytes, not a multiple of "
-                             "{}; copy the tensor or pad its rows",
-                             rule.name, stride, dimensionName(rule, d), stride * elementBytes,
-                             rule.align);
+      return invalidArgument("tensor '{}': stride {} of dimension {}, in elements of {} bytes, is "
+                             "not a multiple of {} bytes; copy the tensor or pad its rows",
+                             rule.name, stride, dimensionName(rule, d), elementBytes, rule.align);
   }
   return {};
 }

@@ -4,12 +4,38 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 
 extern "C" int attncHeaderTest(void);
+extern "C" attnc_status attncPlanExample(const void *bytes, size_t size, size_t *workspace);
 
 namespace {
+
+std::string withHeader(const std::string &manifest) {
+  std::string bytes = "ATTNPKG1";
+  for (int i = 0; i < 8; ++i)
+    bytes += char(manifest.size() >> (8 * i) & 0xff);
+  return bytes + manifest + "ptx\n";
+}
+
+std::string readText(const std::string &path) {
+  std::ifstream stream(path);
+  EXPECT_TRUE(stream.good()) << path;
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The first code block of \p language in docs/Runtime.md.
+std::string documentedBlock(const std::string &language) {
+  const std::string text = readText(ATTNC_SOURCE_DIR "/docs/Runtime.md");
+  const std::string fence = "```" + language + "\n";
+  const std::size_t begin = text.find(fence);
+  if (begin == std::string::npos)
+    return {};
+  return text.substr(begin + fence.size(), text.find("```", begin + 3) - begin - fence.size());
+}
 
 /// A package file made by hand, so that this test needs nothing but the C interface.
 std::string packageBytes(const std::string &grid = R"(["mul","batch",["ceildiv","max_len_q",128]])") {
@@ -22,10 +48,7 @@ std::string packageBytes(const std::string &grid = R"(["mul","batch",["ceildiv",
 {"name":"part","kind":"tensor","dtype":"f32","rank":1}]}],
 "workspace":[{"name":"part","dtype":"f32","shape":["batch"]}],
 "blobs":{"ptx":{"offset":0,"size":4}}})";
-  std::string bytes = "ATTNPKG1";
-  for (int i = 0; i < 8; ++i)
-    bytes += char(manifest.size() >> (8 * i) & 0xff);
-  return bytes + manifest + "ptx\n";
+  return withHeader(manifest);
 }
 
 attnc_package *load(const std::string &bytes = packageBytes()) {
@@ -36,6 +59,18 @@ attnc_package *load(const std::string &bytes = packageBytes()) {
 }
 
 TEST(CApi, HeaderIsC) { EXPECT_EQ(attncHeaderTest(), 1); }
+
+TEST(CApi, TheDocumentsExamplesWork) {
+  const std::string code = documentedBlock("c");
+  ASSERT_FALSE(code.empty());
+  EXPECT_NE(readText(ATTNC_SOURCE_DIR "/test/Unit/Runtime/CHeaderTest.c").find(code), std::string::npos)
+      << "docs/Runtime.md and CHeaderTest.c differ";
+  const std::string package = withHeader(documentedBlock("json"));
+  size_t workspace = 0;
+  ASSERT_EQ(attncPlanExample(package.data(), package.size(), &workspace), ATTNC_OK)
+      << attnc_last_error();
+  EXPECT_EQ(workspace, 2u * 4 * 32 * 1 * 130 * 4);
+}
 
 TEST(CApi, PlanOutlivesPackageAndKernel) {
   attnc_package *package = load();

@@ -107,8 +107,8 @@ TEST_F(PlanTensors, A5_SlicesOfOnePackedBufferAreAccepted) {
 
 TEST_F(PlanTensors, A5_InnerStrideOtherThanOneIsRefused) {
   at("k").strides = {2 * lenKv * 64, lenKv * 64, 1, lenKv};
-  EXPECT_EQ(run(), "tensor 'k': stride 1 of dimension 2 (seq) is 2 bytes, not a multiple of 16; copy "
-                   "the tensor or pad its rows");
+  EXPECT_EQ(run(), "tensor 'k': stride 1 of dimension 2 (seq), in elements of 2 bytes, is not a "
+                   "multiple of 16 bytes; copy the tensor or pad its rows");
   at("k").strides = {4 * lenKv * 64, 2 * lenKv * 64, 128, 2};
   EXPECT_EQ(run(), "tensor 'k': the stride of the last dimension is 2; it must be 1, make that "
                    "dimension contiguous");
@@ -131,7 +131,7 @@ TEST_F(PlanTensors, A7_MisalignedBaseIsRefusedForEveryOperand) {
 
 TEST_F(PlanTensors, A7_MisalignedRowStrideIsRefused) {
   at("v").strides[2] = 68;
-  EXPECT_THAT(run(), HasSubstr("tensor 'v': stride 68 of dimension 2 (seq) is 136 bytes"));
+  EXPECT_THAT(run(), HasSubstr("tensor 'v': stride 68 of dimension 2 (seq), in elements of 2 bytes, is not"));
   at("v").strides[2] = 72;
   at("v").strides[1] = lenKv * 72;
   at("v").strides[0] = 2 * lenKv * 72;
