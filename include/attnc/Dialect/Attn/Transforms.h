@@ -13,8 +13,8 @@ bool resolveVariant(AttentionOpInterface op);
 
 /// Fills the op's bounds region from its mask region (see attn-derive-kv-bounds). The op must have
 /// no named masks left. A bounds region that is there already is kept. Returns whether anything
-/// changed.
-bool deriveKvBounds(AttentionOpInterface op);
+/// changed; adds to `numOpaque`, if given, the mask's conditions that bound nothing.
+bool deriveKvBounds(AttentionOpInterface op, unsigned *numOpaque = nullptr);
 
 } // namespace mlir::attn
 
