@@ -1,5 +1,6 @@
-"""A headless Chromium driven over its debugging pipe: enough to open a page, see what its console says,
-run scripts in it and take screenshots. Not a test framework; needs no package beyond Python's own."""
+"""A headless Chromium driven over its debugging pipe: enough to open a page, see what its console
+says, run scripts in it and take screenshots. Not a test framework; needs no package beyond Python's
+own."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ class Page:
     URL asked for that is not the page itself. Name resolution always fails: the page is offline."""
 
     def __init__(self, program: str, width: int, height: int, dark: bool = False):
-        self._profile = tempfile.TemporaryDirectory(prefix="attnc-chromium-", ignore_cleanup_errors=True)
+        self._profile = tempfile.TemporaryDirectory(
+            prefix="attnc-chromium-", ignore_cleanup_errors=True
+        )
         to_child, self._out = os.pipe()
         self._in, from_child = os.pipe()
 
@@ -38,11 +41,24 @@ class Page:
             os.dup2(b, 4)
 
         self._process = subprocess.Popen(
-            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
-             "--disable-dev-shm-usage", "--disable-extensions", "--remote-debugging-pipe",
-             "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={self._profile.name}"],
-            preexec_fn=wire, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
+            [
+                program,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--no-first-run",
+                "--disable-dev-shm-usage",
+                "--disable-extensions",
+                "--remote-debugging-pipe",
+                "--host-resolver-rules=MAP * ~NOTFOUND",
+                f"--user-data-dir={self._profile.name}",
+            ],
+            preexec_fn=wire,
+            close_fds=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(to_child)
         os.close(from_child)
         self._buffer = b""
@@ -51,13 +67,22 @@ class Page:
         self.errors: list[str] = []
         self.requests: list[str] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Runtime", "Log", "Page", "Network"):
             self.call(f"{domain}.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                  deviceScaleFactor=1, mobile=width < 640)
-        self.call("Emulation.setEmulatedMedia", features=[
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 640,
+        )
+        self.call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
 
     def _read(self, deadline: float) -> dict[str, Any]:
         while b"\0" not in self._buffer:
@@ -74,7 +99,9 @@ class Page:
     def _event(self, message: dict[str, Any]) -> None:
         params = message.get("params", {})
         if message["method"] == "Runtime.consoleAPICalled" and params["type"] not in (
-                "debug", "info"):
+            "debug",
+            "info",
+        ):
             words = [str(a.get("value", a.get("description"))) for a in params["args"]]
             self.errors.append(f"console.{params['type']}: {' '.join(words)}")
         elif message["method"] == "Runtime.exceptionThrown":
@@ -106,7 +133,9 @@ class Page:
 
     def run(self, script: str) -> Any:
         """The value of an expression (a promise is awaited); raises when it throws."""
-        got = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        got = self.call(
+            "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True
+        )
         if "exceptionDetails" in got:
             raise RuntimeError(got["exceptionDetails"]["exception"]["description"])
         return got["result"].get("value")

@@ -8,27 +8,69 @@ from pathlib import Path
 from typing import Any
 
 CONFIG = {
-    "regime": "decode", "batch": 1, "N": 512, "hq": 32, "hkv": 8, "head_dim": 128, "dtype": "bf16",
-    "causal": False, "mode": "fwd", "launch": "eager", "cache": "warm",
+    "regime": "decode",
+    "batch": 1,
+    "N": 512,
+    "hq": 32,
+    "hkv": 8,
+    "head_dim": 128,
+    "dtype": "bf16",
+    "causal": False,
+    "mode": "fwd",
+    "launch": "eager",
+    "cache": "warm",
 }
 PREFILL = {**CONFIG, "regime": "prefill", "batch": 4, "hkv": 32, "causal": True}
 
 GPUS = {
-    "A100": {"name": "A100", "cc": "sm80", "arch": "Ampere", "sm": 108, "mem_gb": 85.09,
-             "l2_mb": 41.943, "bw_gbs": 1732.8, "event_us": 9.5},
-    "H100": {"name": "H100", "cc": "sm90", "arch": "Hopper", "sm": 132, "mem_gb": 85.02,
-             "l2_mb": 52.429, "bw_gbs": 2979.7, "event_us": 5.1},
-    "L40": {"name": "L40", "cc": "sm89", "arch": "Ada", "sm": 142, "mem_gb": 47.67,
-            "l2_mb": 100.663, "bw_gbs": 644.4, "event_us": 6.6},
+    "A100": {
+        "name": "A100",
+        "cc": "sm80",
+        "arch": "Ampere",
+        "sm": 108,
+        "mem_gb": 85.09,
+        "l2_mb": 41.943,
+        "bw_gbs": 1732.8,
+        "event_us": 9.5,
+    },
+    "H100": {
+        "name": "H100",
+        "cc": "sm90",
+        "arch": "Hopper",
+        "sm": 132,
+        "mem_gb": 85.02,
+        "l2_mb": 52.429,
+        "bw_gbs": 2979.7,
+        "event_us": 5.1,
+    },
+    "L40": {
+        "name": "L40",
+        "cc": "sm89",
+        "arch": "Ada",
+        "sm": 142,
+        "mem_gb": 47.67,
+        "l2_mb": 100.663,
+        "bw_gbs": 644.4,
+        "event_us": 6.6,
+    },
 }
 
 
-def row(us: float | list | None = 100.0, impl: str = "D2-sdpa", gpu: str = "A100", rep: int = 0,
-        status: str = "OK", **over: Any) -> dict[str, Any]:
-    """One row. `us` may be a list of raw samples; keys of the configuration may be given directly."""
+def row(
+    us: float | list | None = 100.0,
+    impl: str = "D2-sdpa",
+    gpu: str = "A100",
+    rep: int = 0,
+    status: str = "OK",
+    **over: Any,
+) -> dict[str, Any]:
+    """One row. `us` may be a list of raw samples; keys of the configuration may be given
+    directly."""
     base = over.pop("base", CONFIG)
-    config = {**base, **{k: over.pop(k) for k in list(over) if k in base or k in
-                         ("page_size", "variant")}}
+    config = {
+        **base,
+        **{k: over.pop(k) for k in list(over) if k in base or k in ("page_size", "variant")},
+    }
     samples = us if isinstance(us, list) else [us]
     good = sorted(s for s in samples if s is not None)
     half = len(good) // 2
@@ -36,14 +78,27 @@ def row(us: float | list | None = 100.0, impl: str = "D2-sdpa", gpu: str = "A100
     if good:
         median = good[half] if len(good) % 2 else (good[half - 1] + good[half]) / 2
     out: dict[str, Any] = {
-        "schema_version": 1, "run_id": "r1", "rep": rep, "implementation": impl, "config": config,
-        "gpu": dict(GPUS.get(gpu, {"name": gpu})), "status": status,
+        "schema_version": 1,
+        "run_id": "r1",
+        "rep": rep,
+        "implementation": impl,
+        "config": config,
+        "gpu": dict(GPUS.get(gpu, {"name": gpu})),
+        "status": status,
         "repeat": f"attn-bench run --impl {impl} --rep {rep}",
     }
     if status == "OK":
-        out |= {"samples_us": samples, "median_us": median,
-                "correctness": {"pass": True, "max_abs": 0.001, "max_rel": 0.01, "min_cos": 1.0,
-                                "vs_baseline": 0.7}}
+        out |= {
+            "samples_us": samples,
+            "median_us": median,
+            "correctness": {
+                "pass": True,
+                "max_abs": 0.001,
+                "max_rel": 0.01,
+                "min_cos": 1.0,
+                "vs_baseline": 0.7,
+            },
+        }
     else:
         out["reason"] = "said so by the test"
     return {**out, **over}
@@ -56,9 +111,11 @@ def prefill(us: float | list | None = 100.0, impl: str = "P4-fa2", **over: Any) 
 def seed_path() -> Path | None:
     """The study's document: $ATTNC_SEED, else shared/seed beside the checkout; None when absent."""
     name = "attention-portability.json"
-    candidates = [os.environ.get("ATTNC_SEED")] if os.environ.get("ATTNC_SEED") else [
-        Path(__file__).resolve().parents[2].parent / "shared" / "seed" / name
-    ]
+    candidates = (
+        [os.environ.get("ATTNC_SEED")]
+        if os.environ.get("ATTNC_SEED")
+        else [Path(__file__).resolve().parents[2].parent / "shared" / "seed" / name]
+    )
     for c in candidates:
         if c and Path(c).is_file():
             return Path(c)
@@ -66,10 +123,13 @@ def seed_path() -> Path | None:
 
 
 def rows_of_seed(seed: dict[str, Any]) -> list[dict[str, Any]]:
-    """One row for each latency that the study's slices state: prefill of batch 4 (curves) and of the
-    other batches (speed-up table), decode of batch 1 and 32, and the MHA half of the GQA table."""
-    gpus = {d["gpu"]: {"name": d["gpu"], **{k: d[k] for k in d if k not in ("gpu", "reps")}}
-            for d in seed["devices"]}
+    """One row for each latency that the study's slices state: prefill of batch 4 (curves) and of
+    the other batches (speed-up table), decode of batch 1 and 32, and the MHA half of the GQA
+    table."""
+    gpus = {
+        d["gpu"]: {"name": d["gpu"], **{k: d[k] for k in d if k not in ("gpu", "reps")}}
+        for d in seed["devices"]
+    }
     out: dict[tuple, dict[str, Any]] = {}
 
     def add(us: float, impl: str, gpu: str, base: dict[str, Any], **cfg: Any) -> None:
@@ -79,8 +139,9 @@ def rows_of_seed(seed: dict[str, Any]) -> list[dict[str, Any]]:
 
     for gpu, impls in seed["prefill_latency"].items():
         for impl, c in impls.items():
-            memory = dict(zip(seed["prefill_memory"][gpu][impl]["x"],
-                              seed["prefill_memory"][gpu][impl]["y"]))
+            memory = dict(
+                zip(seed["prefill_memory"][gpu][impl]["x"], seed["prefill_memory"][gpu][impl]["y"])
+            )
             for n, us in zip(c["x"], c["y"]):
                 add(us, impl, gpu, PREFILL, N=n)
                 key = next(reversed(out))

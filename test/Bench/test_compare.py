@@ -1,4 +1,5 @@
-"""Comparison: known ratios, "no difference", regressions and their exit code, what is not compared."""
+"""Comparison: known ratios, "no difference", regressions and their exit code, what is not
+compared."""
 
 import json
 
@@ -12,8 +13,14 @@ from factory import row
 
 def runs(center, noise=0.005, reps=7, seed=0, **over):
     rng = np.random.default_rng(seed)
-    return [row([round(float(center * (1 + noise * rng.standard_normal())), 4) for _ in range(9)],
-                rep=i, **over) for i in range(reps)]
+    return [
+        row(
+            [round(float(center * (1 + noise * rng.standard_normal())), 4) for _ in range(9)],
+            rep=i,
+            **over,
+        )
+        for i in range(reps)
+    ]
 
 
 def only(result):

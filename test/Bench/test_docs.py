@@ -22,8 +22,11 @@ def blocks(language):
 def write_shards(folder):
     """Three shards of four rows; the second ends inside a line, the third was copied."""
     for k, n in enumerate((512, 1024, 2048)):
-        lines = [json.dumps(row(n / 10 * f, impl, rep=rep, N=n, shard=f"{k}/3"))
-                 for rep in (0, 1) for impl, f in (("D5-attnc", 1.0), ("D2-sdpa", 1.2))]
+        lines = [
+            json.dumps(row(n / 10 * f, impl, rep=rep, N=n, shard=f"{k}/3"))
+            for rep in (0, 1)
+            for impl, f in (("D5-attnc", 1.0), ("D2-sdpa", 1.2))
+        ]
         (folder / f"rows.{k}.jsonl").write_text("\n".join(lines) + "\n")
     with open(folder / "rows.1.jsonl", "a") as f:
         f.write(json.dumps(row(N=1024, rep=2))[:120])

@@ -1,4 +1,5 @@
-"""Rows with known answers: ties, missing cells, failures, one implementation, NaN, reps, probing."""
+"""Rows with known answers: ties, missing cells, failures, one implementation, NaN, reps,
+probing."""
 
 import json
 
@@ -34,11 +35,19 @@ def test_rates_are_medians_of_rates_not_rates_of_medians():
     doc = doc_of(reps([10.0, 30.0], "D2-sdpa"))
     assert doc["decode_latency_b1"]["A100"]["D2-sdpa"]["y"] == [20.0]
     assert doc["decode_bw_b1"]["A100"]["D2-sdpa"]["y"] == [139.81]
+    doc = doc_of(reps([10.0, 30.0, 1.0], "D2-sdpa"))
+    assert doc["decode_bw_b1"]["A100"]["D2-sdpa"]["y"] == [209.715]
 
 
 def test_expanded_kv_reads_the_group_times_more():
-    doc = doc_of([row(10.0, "D2-sdpa"), row(10.0, "D0-naive-kv"),
-                  row(10.0, "mine", kv_expanded=True), row(10.0, "other")])
+    doc = doc_of(
+        [
+            row(10.0, "D2-sdpa"),
+            row(10.0, "D0-naive-kv"),
+            row(10.0, "mine", kv_expanded=True),
+            row(10.0, "other"),
+        ]
+    )
     bw = {k: v["y"][0] for k, v in doc["decode_bw_b1"]["A100"].items()}
     assert bw["D0-naive-kv"] == bw["mine"] == pytest.approx(4 * bw["D2-sdpa"], abs=2e-3)
     assert bw["other"] == bw["D2-sdpa"]
@@ -60,7 +69,10 @@ def test_tie_goes_to_the_first_id_in_any_order_and_is_not_separated():
         doc = doc_of(order)
         assert doc["winners"]["decode"]["A100"] == {"D2-sdpa": 1}
         assert doc["separation"]["by_regime"]["decode"] == {
-            "n": 1, "separated": 0.0, "median_ratio": 1.0}
+            "n": 1,
+            "separated": 0.0,
+            "median_ratio": 1.0,
+        }
 
 
 def test_separation_includes_the_threshold_itself():
@@ -106,18 +118,35 @@ def test_pair_without_common_cells_is_absent():
 
 
 def test_failures_have_no_speed_and_are_counted():
-    rows = [row(100.0, "D2-sdpa"), row(impl="D4-flashinfer", status="OOM"),
-            row(impl="D3-fa-kvcache", status="OOM_PREDICTED"),
-            row(impl="D1-inductor", status="UNSUPPORTED"), row(impl="D0-naive-kv", status="TIMEOUT")]
+    rows = [
+        row(100.0, "D2-sdpa"),
+        row(impl="D4-flashinfer", status="OOM"),
+        row(impl="D3-fa-kvcache", status="OOM_PREDICTED"),
+        row(impl="D1-inductor", status="UNSUPPORTED"),
+        row(impl="D0-naive-kv", status="TIMEOUT"),
+    ]
     wrong = row(impl="D5-attnc", status="INCORRECT") | {
-        "samples_us": [1.0], "median_us": 1.0,
-        "correctness": {"pass": False, "max_abs": 9.0, "max_rel": 9.0, "min_cos": 0.1,
-                        "vs_baseline": 50.0}}
+        "samples_us": [1.0],
+        "median_us": 1.0,
+        "correctness": {
+            "pass": False,
+            "max_abs": 9.0,
+            "max_rel": 9.0,
+            "min_cos": 0.1,
+            "vs_baseline": 50.0,
+        },
+    }
     doc = doc_of([*rows, wrong])
     assert doc["winners"]["decode"]["A100"] == {"D2-sdpa": 1}
     assert list(doc["decode_latency_b1"]["A100"]) == ["D2-sdpa"]
-    assert doc["status_counts"] == {"OK": 1, "UNSUPPORTED": 1, "OOM_PREDICTED": 1, "OOM": 1,
-                                    "INCORRECT": 1, "TIMEOUT": 1}
+    assert doc["status_counts"] == {
+        "OK": 1,
+        "UNSUPPORTED": 1,
+        "OOM_PREDICTED": 1,
+        "OOM": 1,
+        "INCORRECT": 1,
+        "TIMEOUT": 1,
+    }
     bad = next(c for c in doc["correctness"] if c["impl"] == "D5-attnc")
     assert (bad["n"], bad["fail"], bad["max_abs"], bad["min_cos"]) == (1, 1, 9.0, 0.1)
     assert len(doc["coverage"]) == 6
@@ -131,8 +160,11 @@ def test_only_failures_still_make_a_document():
 
 
 def test_nan_times_do_not_count_and_are_noted():
-    rows = [row([None, None], "D4-flashinfer"), row([10.0, None, 30.0], "D2-sdpa"),
-            row(25.0, "D3-fa-kvcache")]
+    rows = [
+        row([None, None], "D4-flashinfer"),
+        row([10.0, None, 30.0], "D2-sdpa"),
+        row(25.0, "D3-fa-kvcache"),
+    ]
     doc = doc_of(rows)
     assert doc["winners"]["decode"]["A100"] == {"D2-sdpa": 1}
     assert doc["headline"]["ok_rows"] == 3 and doc["headline"]["eligible_rows"] == 2
@@ -142,14 +174,20 @@ def test_nan_times_do_not_count_and_are_noted():
 def test_unchecked_rows_do_not_count_unless_allowed():
     rows = [row(10.0, "D4-flashinfer", correctness=None), row(20.0, "D2-sdpa")]
     assert doc_of(rows)["winners"]["decode"]["A100"] == {"D2-sdpa": 1}
-    assert "1 OK rows do not count: not checked against fp64" in doc_of(rows)["attnc_bench"]["notes"]
+    assert (
+        "1 OK rows do not count: not checked against fp64" in doc_of(rows)["attnc_bench"]["notes"]
+    )
     allowed = doc_of(rows, allow_unchecked=True)
     assert allowed["winners"]["decode"]["A100"] == {"D4-flashinfer": 1}
 
 
 def test_fwd_bwd_stays_out_of_portability():
-    rows = [prefill(10.0, "a", mode="fwd_bwd"), prefill(20.0, "b", mode="fwd_bwd"),
-            prefill(20.0, "a"), prefill(10.0, "b")]
+    rows = [
+        prefill(10.0, "a", mode="fwd_bwd"),
+        prefill(20.0, "b", mode="fwd_bwd"),
+        prefill(20.0, "a"),
+        prefill(10.0, "b"),
+    ]
     doc = doc_of(rows)
     assert doc["winners"]["prefill"]["A100"] == {"b": 1}
     assert doc["headline"]["cells"] == 1
@@ -164,9 +202,13 @@ def test_spread_is_slowest_over_fastest():
 
 
 def test_speedups_need_the_base_and_can_take_another():
-    rows = [prefill(100.0, "P2c-sdpa-flash"), prefill(50.0, "P5-attnc"),
-            prefill(80.0, "P5-attnc", N=1024), prefill(7.0, "P5-attnc", batch=1),
-            prefill(14.0, "P2c-sdpa-flash", batch=1)]
+    rows = [
+        prefill(100.0, "P2c-sdpa-flash"),
+        prefill(50.0, "P5-attnc"),
+        prefill(80.0, "P5-attnc", N=1024),
+        prefill(7.0, "P5-attnc", batch=1),
+        prefill(14.0, "P2c-sdpa-flash", batch=1),
+    ]
     got = {(s["B"], s["N"]): (s["impl"], s["speedup"]) for s in doc_of(rows)["prefill_speedup"]}
     assert got == {(4, 512): ("P5-attnc", 2.0), (1, 512): ("P5-attnc", 2.0)}
     other = doc_of(rows, base="P5-attnc")
@@ -177,17 +219,29 @@ def test_dispatch_counts_ok_rows_only():
     def probe(observed, intended=None, impl="D2-sdpa", **over):
         return row(10.0, impl, dispatch={"observed": observed, "intended": intended}, **over)
 
-    rows = [probe("pytorch-flash", rep=0), probe("cudnn", rep=1), probe("cudnn", ["cudnn"], rep=2),
-            probe("unprobed", rep=3), row(10.0, rep=4), row(status="OOM", rep=5),
-            probe("unknown", rep=6),
-            row(10.0, "D1-inductor", dispatch={"observed": "flash-attn", "intended": "triton",
-                                               "inductor_counter": 2})]
+    rows = [
+        probe("pytorch-flash", rep=0),
+        probe("cudnn", rep=1),
+        probe("cudnn", ["cudnn"], rep=2),
+        probe("unprobed", rep=3),
+        row(10.0, rep=4),
+        row(status="OOM", rep=5),
+        probe("unknown", rep=6),
+        row(
+            10.0,
+            "D1-inductor",
+            dispatch={"observed": "flash-attn", "intended": "triton", "inductor_counter": 2},
+        ),
+    ]
     doc = doc_of(rows)
     d = doc["dispatch"]
     assert sum(f["n"] for f in d["flows"]) == 7
     # Probed: all but 'unprobed' and the row without a probe. Wrong: cudnn, unknown, flash-attn.
     assert d["by_gpu"]["A100"] == {"probed": 71.429, "mismatch": 60.0}
-    assert (doc["headline"]["probed_pct"], doc["headline"]["dispatch_mismatch_pct"]) == (71.429, 60.0)
+    assert (doc["headline"]["probed_pct"], doc["headline"]["dispatch_mismatch_pct"]) == (
+        71.429,
+        60.0,
+    )
     assert (d["inductor_rows"], d["inductor_counter_fired"], d["attn_kernel_in_trace"]) == (1, 1, 1)
 
 
@@ -201,11 +255,13 @@ def test_slices_follow_the_data_when_the_studys_slice_is_empty():
 
 def test_page_size_sweep():
     rows = [row(t, "D5-attnc", page_size=p) for p, t in ((None, 10.0), (16, 12.0), (128, 11.0))]
+    rows.append(row(10.0, "D5-attnc", N=1024))  # one page size only: no part of a sweep
     doc = doc_of(rows)
     sweep = {s["page_size"]: s["us"] for s in doc["attnc_bench"]["page_sizes"]}
+    assert {s["N"] for s in doc["attnc_bench"]["page_sizes"]} == {512}
     assert sweep == {None: 10.0, 16: 12.0, 128: 11.0}
     assert not any("Paged versus contiguous" in t for t in doc["not_collected"])
-    assert doc["decode_latency_b1"]["A100"]["D5-attnc"]["y"] == [10.0]  # the slice is contiguous
+    assert doc["decode_latency_b1"]["A100"]["D5-attnc"]["y"] == [10.0, 10.0]  # contiguous
 
 
 def test_measured_roofline():
@@ -217,8 +273,12 @@ def test_measured_roofline():
 
 
 def test_several_library_versions_are_all_named():
-    doc = doc_of([row(10.0, rep=0, versions={"torch": "2.9.0", "flashinfer": None}),
-                  row(10.0, rep=1, versions={"torch": "2.10.0"})])
+    doc = doc_of(
+        [
+            row(10.0, rep=0, versions={"torch": "2.9.0", "flashinfer": None}),
+            row(10.0, rep=1, versions={"torch": "2.10.0"}),
+        ]
+    )
     assert doc["software"]["torch"] == "2.10.0; 2.9.0"
     assert doc["software"]["flashinfer"] is None
 

@@ -13,8 +13,23 @@ from attnc_bench.document import build
 from attnc_bench.rows import RowSet
 from factory import prefill, row, rows_of_seed
 
-SECTIONS = ["winners", "flips", "separation", "prefill", "speedup", "decode", "map", "gqa", "roofline",
-            "selector", "dispatch", "correctness", "coverage", "provenance", "missing"]
+SECTIONS = [
+    "winners",
+    "flips",
+    "separation",
+    "prefill",
+    "speedup",
+    "decode",
+    "map",
+    "gqa",
+    "roofline",
+    "selector",
+    "dispatch",
+    "correctness",
+    "coverage",
+    "provenance",
+    "missing",
+]
 
 
 def small_world():
@@ -23,21 +38,31 @@ def small_world():
         for n in (512, 1024, 2048):
             for rep in range(3):
                 t = k * n / 10 * (1 + rep / 100)
-                rows += [row(t, "D5-attnc", gpu, rep, N=n), row(t * 1.3, "D2-sdpa", gpu, rep, N=n),
-                         row(t * 3, "D5-attnc", gpu, rep, N=n, hkv=32),
-                         row(t, "D5-attnc", gpu, rep, N=n, batch=32),
-                         row(t * 1.1, "D5-attnc", gpu, rep, N=n, page_size=16),
-                         prefill(t * 9, "P5-attnc", gpu=gpu, rep=rep, N=n,
-                                 memory={"measured_mib": n / 4}),
-                         prefill(t * 11, "P2c-sdpa-flash", gpu=gpu, rep=rep, N=n,
-                                 dispatch={"observed": "pytorch-flash"}),
-                         prefill(t * 12, "my-kernel", gpu=gpu, rep=rep, N=n)]
+                rows += [
+                    row(t, "D5-attnc", gpu, rep, N=n),
+                    row(t * 1.3, "D2-sdpa", gpu, rep, N=n),
+                    row(t * 3, "D5-attnc", gpu, rep, N=n, hkv=32),
+                    row(t, "D5-attnc", gpu, rep, N=n, batch=32),
+                    row(t * 1.1, "D5-attnc", gpu, rep, N=n, page_size=16),
+                    prefill(
+                        t * 9, "P5-attnc", gpu=gpu, rep=rep, N=n, memory={"measured_mib": n / 4}
+                    ),
+                    prefill(
+                        t * 11,
+                        "P2c-sdpa-flash",
+                        gpu=gpu,
+                        rep=rep,
+                        N=n,
+                        dispatch={"observed": "pytorch-flash"},
+                    ),
+                    prefill(t * 12, "my-kernel", gpu=gpu, rep=rep, N=n),
+                ]
         rows.append(prefill(impl="P4h-fa3", gpu=gpu, status="UNSUPPORTED"))
     return build(RowSet(rows))
 
 
 def every_figure(doc):
-    return report._sections(doc)[1]
+    return report.sections(doc)[1]
 
 
 def test_all_sections_of_the_seed(seed):
@@ -46,8 +71,21 @@ def test_all_sections_of_the_seed(seed):
         assert f'<section id="{sid}">' in html
     figs = every_figure(seed)
     groups = {f["group"] for f in figs}
-    assert groups == {"winners-prefill", "winners-decode", "flip", "prefill", "speedup", "decode", "map",
-                      "gqa", "roofline", "regret", "dispatch", "coverage", "failures"}
+    assert groups == {
+        "winners-prefill",
+        "winners-decode",
+        "flip",
+        "prefill",
+        "speedup",
+        "decode",
+        "map",
+        "gqa",
+        "roofline",
+        "regret",
+        "dispatch",
+        "coverage",
+        "failures",
+    }
     assert len(figs) == 45 and len({f["id"] for f in figs}) == 45
     for f in figs:
         assert f'id="plot-{f["id"]}"' in html
@@ -59,22 +97,34 @@ def test_all_sections_of_the_seed(seed):
 def test_every_number_of_a_slice_is_in_the_figures(seed):
     figs = {f["id"]: f for f in every_figure(seed)}
     for gpu, impls in seed["prefill_tflops"].items():
-        view = figs[f"prefill-{figures._slug(gpu)}"]["views"][0]
+        view = figs[f"prefill-{figures.slug(gpu)}"]["views"][0]
         assert {t["meta"]: (t["x"], t["y"]) for t in view["data"]} == {
-            k: (c["x"], c["y"]) for k, c in impls.items()}
+            k: (c["x"], c["y"]) for k, c in impls.items()
+        }
 
 
 def test_headings_state_what_the_seed_says(seed):
     assert findings.headline(seed) == (
-        "The best attention kernel on one GPU is not the best on another in 66% of prefill cells (46% "
-        "where both leads are clear) and 61% of decode cells (25% where both leads are clear).")
-    assert findings.winners(seed).startswith("Nobody wins everywhere: P2d-sdpa-cudnn wins 36% of prefill")
+        "The best attention kernel on one GPU is not the best on another in 66% of prefill "
+        "cells (46% "
+        "where both leads are clear) and 61% of decode cells (25% where both leads are clear)."
+    )
+    assert findings.winners(seed).startswith(
+        "Nobody wins everywhere: P2d-sdpa-cudnn wins 36% of prefill"
+    )
     assert findings.pairs(seed).endswith("in up to 89% of cells (decode, A10 and RTX 5090)")
-    assert findings.coverage(seed).startswith("74% of 73,230 rows are OK; the rest is 16,326 UNSUPPORTED")
+    assert findings.coverage(seed).startswith(
+        "74% of 73,230 rows are OK; the rest is 16,326 UNSUPPORTED"
+    )
     assert findings.prefill(seed) == "Prefill peaks at 664 TFLOP/s: P4h-fa3 on H100 at N 8192"
-    assert findings.selector(seed).startswith("A depth-4 tree loses 1.8% at the median and 33% at p95")
+    assert findings.selector(seed).startswith(
+        "A depth-4 tree loses 1.8% at the median and 33% at p95"
+    )
     # L40 reads 2.1 MB x 32 in L2; its ceiling of 644 GB/s is exceeded far beyond L2 as well.
-    assert "21 of 384 points lie above the ceiling with K and V that fit L2" in findings.above_ceiling(seed)
+    assert (
+        "21 of 384 points lie above the ceiling with K and V that fit L2"
+        in findings.above_ceiling(seed)
+    )
 
 
 def test_headings_without_flips_or_pairs():
@@ -92,11 +142,15 @@ def test_headings_without_flips_or_pairs():
 def test_figures_are_valid_plotly(make, request):
     go = pytest.importorskip("plotly.graph_objects")
     doc = {
-        "seed": lambda: request.getfixturevalue("seed"), "small": small_world,
-        "one": lambda: build(RowSet([row(10.0)])), "failed": lambda: build(RowSet([row(status="OOM")])),
+        "seed": lambda: request.getfixturevalue("seed"),
+        "small": small_world,
+        "one": lambda: build(RowSet([row(10.0)])),
+        "failed": lambda: build(RowSet([row(status="OOM")])),
     }[make]()
     text = json.dumps(every_figure(doc))
-    text = re.sub(r'"@(seq|div|cover)"', '"Viridis"', re.sub(r'"@(ink|panel|grid|faint)"', '"#123"', text))
+    text = re.sub(
+        r'"@(seq|div|cover)"', '"Viridis"', re.sub(r'"@(ink|panel|grid|faint)"', '"#123"', text)
+    )
     for f in json.loads(text):
         for v in f["views"]:
             go.Figure(data=v["data"], layout=v["layout"])
@@ -140,8 +194,9 @@ def test_rule_in_words():
     assert tables.condition("log_batch", ">", 1.5) == "batch > 2"
     assert tables.condition("is_decode", "<=", 0.5) == "prefill"
     assert tables.condition("bw_gbs", ">", 2356.25) == "read ceiling > 2,356 GB/s"
-    tree = tables.rule_tree("|--- is_decode <= 0.50\n|   |--- class: a\n|--- is_decode >  0.50\n"
-                            "|   |--- class: b\n")
+    tree = tables.rule_tree(
+        "|--- is_decode <= 0.50\n|   |--- class: a\n|--- is_decode >  0.50\n|   |--- class: b\n"
+    )
     assert re.sub("<[^>]*>", " ", tree).split() == ["prefill", "a", "decode", "b"]
     assert tree.count("<ul") == tree.count("</ul>") and tree.count("<li") == tree.count("</li>")
 
@@ -167,7 +222,8 @@ DRAWN = """[...document.querySelectorAll(".plot")].filter(p =>
   p.querySelectorAll(".trace, .heatmaplayer image, .scatterlayer .js-line, .bars path").length > 0)
   .map(p => p.id)"""
 
-# Every tab, heading and fold once, each legend's first chip off and on again, the theme there and back.
+# Every tab, heading and fold once, each legend's first chip off and on again, the theme there and
+# back.
 EXERCISE = """(async () => {
   const pause = (ms) => new Promise(r => setTimeout(r, ms));
   let clicks = 0;
@@ -184,7 +240,8 @@ EXERCISE = """(async () => {
 
 # What the prefill panels of one GPU show: [names of visible traces, title of the vertical axis].
 SHOWN = """(() => { const p = document.getElementById("plot-prefill-h100");
-  return [p.data.filter(t => t.visible !== false).map(t => t.meta), p.layout.yaxis.title.text]; })()"""
+  const shown = p.data.filter(t => t.visible !== false);
+  return [shown.map(t => t.meta), p.layout.yaxis.title.text]; })()"""
 
 
 @pytest.fixture(scope="module")
@@ -201,8 +258,9 @@ def check_in_browser(program, html: Path, width: int, name: str, dark: bool = Fa
         page.open(html.as_uri(), READY)
         assert page.run("document.body.dataset.state") == "ready", page.errors
         drawn = page.run(DRAWN)
-        assert len(drawn) == expected, set(page.run(
-            "[...document.querySelectorAll('.plot')].map(p => p.id)")) - set(drawn)
+        assert len(drawn) == expected, set(
+            page.run("[...document.querySelectorAll('.plot')].map(p => p.id)")
+        ) - set(drawn)
         assert page.run("document.documentElement.dataset.theme") == ("dark" if dark else "light")
         assert page.run("document.documentElement.scrollWidth <= innerWidth")
         if os.environ.get("ATTNC_SCREENSHOTS"):
@@ -222,8 +280,11 @@ def test_seed_report_in_chromium(chromium, seed, tmp_path, width, dark):
 
 @pytest.mark.parametrize("make", ["small", "one", "failed"])
 def test_reports_of_rows_in_chromium(chromium, tmp_path, make):
-    doc = {"small": small_world, "one": lambda: build(RowSet([row(10.0)])),
-           "failed": lambda: build(RowSet([row(status="OOM")]))}[make]()
+    doc = {
+        "small": small_world,
+        "one": lambda: build(RowSet([row(10.0)])),
+        "failed": lambda: build(RowSet([row(status="OOM")])),
+    }[make]()
     html = tmp_path / f"{make}.html"
     html.write_text(report.render(doc, compress=make != "one"), encoding="utf-8")
     check_in_browser(chromium, html, 1400, f"rows-{make}")

@@ -22,13 +22,16 @@ def test_valid_row_round_trips(jsonl, tmp_path):
     [
         (lambda r: r.pop("repeat"), "missing repeat"),
         (lambda r: r["config"].pop("hkv"), "config: missing hkv"),
-        (lambda r: r["config"].update(regime="train"), "config.regime: found \"train\", allowed"),
+        (lambda r: r["config"].update(regime="train"), 'config.regime: found "train", allowed'),
         (lambda r: r["config"].update(batch=0), "config.batch: found 0"),
         (lambda r: r["config"].update(hq=30), "hq 30 is not a multiple of hkv 8"),
-        (lambda r: r.update(status="FAST"), "status: found \"FAST\", allowed"),
+        (lambda r: r.update(status="FAST"), 'status: found "FAST", allowed'),
         (lambda r: r.update(samples_us=[]), "samples_us"),
-        (lambda r: r.update(samples_us="12"), "samples_us: found \"12\", allowed type \"array\""),
-        (lambda r: r.update(median_us=90.0), "median_us 90.0 is not the median of samples_us, 100.0"),
+        (lambda r: r.update(samples_us="12"), 'samples_us: found "12", allowed type "array"'),
+        (
+            lambda r: r.update(median_us=90.0),
+            "median_us 90.0 is not the median of samples_us, 100.0",
+        ),
         (lambda r: r.update(median_us=None), "median_us None is not the median"),
         (lambda r: r["correctness"].update({"pass": False}), "such a row is INCORRECT"),
         (lambda r: r.update(status="OOM"), "missing reason"),
@@ -47,8 +50,18 @@ def test_what_is_wrong_is_named(change, says):
 
 
 def test_malformed_lines_are_all_named_and_nothing_is_written(jsonl, capsys, tmp_path):
-    path = jsonl("a.jsonl", [row(rep=0), '{"schema_version": 1, "rep"', row(rep=1), "[1, 2]", "",
-                             row(rep=2, schema_version=7), json.dumps(row()) + json.dumps(row())])
+    path = jsonl(
+        "a.jsonl",
+        [
+            row(rep=0),
+            '{"schema_version": 1, "rep"',
+            row(rep=1),
+            "[1, 2]",
+            "",
+            row(rep=2, schema_version=7),
+            json.dumps(row()) + json.dumps(row()),
+        ],
+    )
     before = path.read_bytes()
     out = tmp_path / "out.jsonl"
     assert main(["merge", str(path), "-o", str(out)]) == 2

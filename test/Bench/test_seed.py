@@ -98,14 +98,22 @@ def test_roofline_intensity(seed):
     for r in seed["roofline"]:
         impl = implementations.lookup(r["impl"])
         if r["regime"] == "decode":
-            values = [model.intensity({**CONFIG, "N": 512, "hkv": h}, impl.expands_kv, False)
-                      for h in (8, 32)]
+            values = [
+                model.intensity({**CONFIG, "N": 512, "hkv": h}, impl.expands_kv, False)
+                for h in (8, 32)
+            ]
         else:
             # 32 heads; one GPU has 64 query heads over 8 as well.
             values = [
-                model.intensity({**PREFILL, "N": n, "head_dim": d, "hq": hq, "hkv": hkv}, False,
-                                impl.materializes)
-                for n in lengths for d in (64, 128) for hq, hkv in ((32, 32), (64, 8))]
+                model.intensity(
+                    {**PREFILL, "N": n, "head_dim": d, "hq": hq, "hkv": hkv},
+                    False,
+                    impl.materializes,
+                )
+                for n in lengths
+                for d in (64, 128)
+                for hq, hkv in ((32, 32), (64, 8))
+            ]
         means = {round((a + b) / 2, 3) for a in values for b in values}
         assert r["ai"] in means, r
 
@@ -124,7 +132,8 @@ def test_headline_is_consistent(seed):
     inductor = [f for f in flows if implementations.lookup(f["impl"]).inductor]
     assert seed["dispatch"]["inductor_rows"] == sum(f["n"] for f in inductor)
     assert seed["dispatch"]["attn_kernel_in_trace"] == sum(
-        f["n"] for f in inductor if f["observed"] in implementations.ATTENTION_FAMILIES)
+        f["n"] for f in inductor if f["observed"] in implementations.ATTENTION_FAMILIES
+    )
 
 
 def shape(value, depth=3):
@@ -163,8 +172,15 @@ def test_document_key_for_key(seed, rebuilt):
 
 
 def test_slices_come_back_from_their_rows(seed, rebuilt):
-    for key in ("prefill_latency", "prefill_memory", "decode_latency_b1", "decode_latency_b32",
-                "prefill_slice", "decode_slice", "mha_vs_gqa_slice"):
+    for key in (
+        "prefill_latency",
+        "prefill_memory",
+        "decode_latency_b1",
+        "decode_latency_b32",
+        "prefill_slice",
+        "decode_slice",
+        "mha_vs_gqa_slice",
+    ):
         assert rebuilt[key] == seed[key], key
     odd = {d["gpu"] for d in seed["devices"] if d["reps"] % 2}
     for key in ("prefill_tflops", "decode_bw_b1", "decode_bw_b32"):
@@ -195,8 +211,9 @@ def test_winner_map_comes_back_for_batch_1_and_32(seed, rebuilt):
 
 
 def test_the_studys_rule_is_this_features_tree(seed):
-    """The study's rule splits on our features only; its one bandwidth threshold lies between A100 and
-    H100, which with n (all cells of the other four GPUs) shows how it was trained and judged."""
+    """The study's rule splits on our features only; its one bandwidth threshold lies between A100
+    and H100, which with n (all cells of the other four GPUs) shows how it was trained and
+    judged."""
     rule = seed["selector"]["rule"]
     names = {w for line in rule.splitlines() for w in [line.split("|--- ")[1].split()[0]]}
     from attnc_bench.selector import FEATURES

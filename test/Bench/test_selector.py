@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from attnc_bench import cells, selector
 from attnc_bench.cli import main
-from attnc_bench.document import _devices
+from attnc_bench.document import device_list
 from attnc_bench.rows import RowSet
 from factory import prefill, row
 
@@ -22,14 +22,17 @@ def world(gpus=("A100", "H100", "L40")):
         for n in NS:
             for b in BATCHES:
                 fast, slow = ("small", "large") if n < 2048 else ("large", "small")
-                rows += [row(10.0, fast, gpu=gpu, N=n, batch=b), row(20.0, slow, gpu=gpu, N=n, batch=b)]
+                rows += [
+                    row(10.0, fast, gpu=gpu, N=n, batch=b),
+                    row(20.0, slow, gpu=gpu, N=n, batch=b),
+                ]
     return rows
 
 
 def trained(rows, gpus=None):
     rowset = RowSet(rows)
     times = cells.per_implementation(cells.to_frame(rows))
-    return selector.train(times, _devices(rowset, times), gpus)
+    return selector.train(times, device_list(rowset, times), gpus)
 
 
 def test_learns_a_rule_that_holds_everywhere():
@@ -40,7 +43,10 @@ def test_learns_a_rule_that_holds_everywhere():
     assert details["judged"] == "each GPU judged by a tree that never saw it"
     assert "log_len <= 10.50" in summary["rule"]
     cell = {"regime": "decode", "N": 8192, "batch": 4, "hq": 32, "hkv": 8}
-    assert selector.walk(tree, selector.features(cell, {"bw_gbs": 1.0, "sm": 1})) == ["large", "small"]
+    assert selector.walk(tree, selector.features(cell, {"bw_gbs": 1.0, "sm": 1})) == [
+        "large",
+        "small",
+    ]
 
 
 def test_judged_on_gpus_it_never_saw():
@@ -55,6 +61,27 @@ def test_judged_on_gpus_it_never_saw():
     assert tree["trained"] == {"gpus": ["A100", "H100"], "cells": 24}
 
 
+def test_without_training_gpus_no_tree_judges_a_gpu_it_saw():
+    rows = world(("A100",))
+    for r in world(("L40",)):
+        r["implementation"] = {"small": "large", "large": "small"}[r["implementation"]]
+        rows.append(r)
+    summary, details, tree = trained(rows)
+    # Each is judged by the other's tree and always wrong, though one tree of both is always right.
+    assert (summary["n"], summary["accuracy"], summary["median_regret"]) == (24, 0.0, 2.0)
+    assert len(tree["nodes"]) > 3
+
+
+def test_walk_goes_left_on_the_threshold_itself():
+    def leaf(name):
+        return {"choices": [{"implementation": name}]}
+
+    split = {"feature": 1, "threshold": 10.5, "left": 1, "right": 2}
+    tree = {"nodes": [split, leaf("left"), leaf("right")]}
+    assert selector.walk(tree, [0, 10.5]) == ["left"]
+    assert selector.walk(tree, [0, 10.500001]) == ["right"]
+
+
 def test_a_choice_that_is_absent_has_no_regret_but_a_fallback():
     rows = world(("A100", "H100"))
     rows += [r for r in world(("L40",)) if r["implementation"] == "small"]
@@ -65,7 +92,8 @@ def test_a_choice_that_is_absent_has_no_regret_but_a_fallback():
 
 def test_one_gpu_is_judged_in_folds_over_shapes():
     rows = world(("A100",)) + [
-        {**r, "config": {**r["config"], "launch": "graph"}} for r in world(("A100",))]
+        {**r, "config": {**r["config"], "launch": "graph"}} for r in world(("A100",))
+    ]
     summary, details, _ = trained(rows)
     assert details["judged"] == "5 folds over shapes of the one GPU"
     assert summary["n"] == 24
@@ -76,9 +104,14 @@ def test_one_shape_on_one_gpu_is_not_judged():
     assert summary["n"] == 0 and summary["accuracy"] is None and summary["median_regret"] is None
     assert details["judged"].startswith("not judged")
     assert summary["rule"] == "|--- class: a\n"
-    assert tree["nodes"] == [{"choices": [
-        {"implementation": "a", "share": 1.0, "slowdown": 1.0},
-        {"implementation": "b", "share": 0.0, "slowdown": 2.0}]}]
+    assert tree["nodes"] == [
+        {
+            "choices": [
+                {"implementation": "a", "share": 1.0, "slowdown": 1.0},
+                {"implementation": "b", "share": 0.0, "slowdown": 2.0},
+            ]
+        }
+    ]
 
 
 def test_leaf_ranks_by_wins_then_by_slowdown():
@@ -92,7 +125,9 @@ def test_leaf_ranks_by_wins_then_by_slowdown():
 
 
 def test_prefill_and_decode_never_mix_in_a_leaf():
-    rows = world() + [prefill(10.0, "P4-fa2", N=n, gpu=g) for n in NS for g in ("A100", "H100", "L40")]
+    rows = world() + [
+        prefill(10.0, "P4-fa2", N=n, gpu=g) for n in NS for g in ("A100", "H100", "L40")
+    ]
     _, _, tree = trained(rows)
     for node in tree["nodes"]:
         names = {c["implementation"] for c in node.get("choices", [])}
@@ -106,11 +141,13 @@ def test_exported_tree_equals_scikit_learns():
         for n in NS:
             for b in BATCHES:
                 for hkv in (8, 32):
-                    rows += [row(float(rng.uniform(10, 20)), i, gpu=gpu, N=n, batch=b, hkv=hkv)
-                             for i in "abcd"]
+                    rows += [
+                        row(float(rng.uniform(10, 20)), i, gpu=gpu, N=n, batch=b, hkv=hkv)
+                        for i in "abcd"
+                    ]
     rowset = RowSet(rows)
     times = cells.per_implementation(cells.to_frame(rows))
-    devices = _devices(rowset, times)
+    devices = device_list(rowset, times)
     data = selector._Data(times, devices)
     tree = selector._fit(data.x, data.y)
     _, _, exported = selector.train(times, devices)

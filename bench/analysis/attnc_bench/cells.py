@@ -1,9 +1,10 @@
 """Rows -> a flat table -> cells: the step where it is decided which times count.
 
 A time counts (the row is *eligible*) when status is OK, the result was checked against fp64 and
-passed, and the median is a positive number. A cell is one configuration on one GPU; an implementation's
-latency in a cell is the median over its repetitions of their medians, and likewise its TFLOP/s and
-bandwidth (so with an even number of repetitions TFLOP/s is not exactly operations / latency).
+passed, and the median is a positive number. A cell is one configuration on one GPU; an
+implementation's latency in a cell is the median over its repetitions of their medians, and likewise
+its TFLOP/s and bandwidth (so with an even number of repetitions TFLOP/s is not exactly operations /
+latency).
 """
 
 from __future__ import annotations
@@ -86,29 +87,45 @@ def to_frame(rows: list[dict[str, Any]], allow_unchecked: bool = False) -> pd.Da
         )
     columns = list(records[0]) if records else [*CELL, "implementation", "status", "eligible"]
     frame = pd.DataFrame.from_records(records, columns=columns)
-    for numeric in ("us", "tflops", "gbs", "memory_mib", "max_abs", "max_rel", "min_cos",
-                    "vs_baseline", "dram_bytes"):
+    for numeric in (
+        "us",
+        "tflops",
+        "gbs",
+        "memory_mib",
+        "max_abs",
+        "max_rel",
+        "min_cos",
+        "vs_baseline",
+        "dram_bytes",
+    ):
         if numeric in frame:
             frame[numeric] = pd.to_numeric(frame[numeric])
     return frame
 
 
 def per_implementation(frame: pd.DataFrame) -> pd.DataFrame:
-    """Eligible rows -> one line per (cell, implementation): medians over repetitions, and how many."""
+    """Eligible rows -> one line per (cell, implementation): medians over repetitions, and how
+    many."""
     good = frame[frame["eligible"]]
     if good.empty:
-        return pd.DataFrame(columns=[*CELL, "implementation", "us", "tflops", "gbs", "memory_mib",
-                                     "kv_mb", "reps"])
+        return pd.DataFrame(
+            columns=[*CELL, "implementation", "us", "tflops", "gbs", "memory_mib", "kv_mb", "reps"]
+        )
     grouped = good.groupby([*CELL, "implementation"], sort=True, dropna=False)
     out = grouped.agg(
-        us=("us", "median"), tflops=("tflops", "median"), gbs=("gbs", "median"),
-        memory_mib=("memory_mib", "median"), kv_mb=("kv_mb", "first"), reps=("us", "size"),
+        us=("us", "median"),
+        tflops=("tflops", "median"),
+        gbs=("gbs", "median"),
+        memory_mib=("memory_mib", "median"),
+        kv_mb=("kv_mb", "first"),
+        reps=("us", "size"),
     )
     return out.reset_index()
 
 
 def winners(times: pd.DataFrame) -> pd.DataFrame:
-    """One line a cell: winner, its us, runner-up ratio (NaN when alone), spread, number of contenders.
+    """One line a cell: winner, its us, runner-up ratio (NaN when alone), spread, number of
+    contenders.
 
     A tie goes to the alphabetically first id, so that the answer does not depend on row order; its
     ratio is 1, so it is never separated.
@@ -119,7 +136,9 @@ def winners(times: pd.DataFrame) -> pd.DataFrame:
     ordered = times.sort_values(["us", "implementation"], kind="stable")
     grouped = ordered.groupby(CELL, sort=True, dropna=False)
     out = grouped.agg(
-        winner=("implementation", "first"), us=("us", "first"), slowest=("us", "last"),
+        winner=("implementation", "first"),
+        us=("us", "first"),
+        slowest=("us", "last"),
         contenders=("us", "size"),
     )
     second = grouped["us"].nth(1)

@@ -68,8 +68,9 @@ def _documents(args: argparse.Namespace) -> dict[str, Any]:
         raise InputError(f"{found[0]} is a document; a report takes one document, or rows only")
     if found:
         return loaded[found[0]]
-    return build(_read(args.inputs, args.set_aside), _gpus(args.train_gpus), args.base,
-                 args.allow_unchecked)
+    return build(
+        _read(args.inputs, args.set_aside), _gpus(args.train_gpus), args.base, args.allow_unchecked
+    )
 
 
 def cmd_report(args: argparse.Namespace) -> int:
@@ -104,18 +105,22 @@ def cmd_compare(args: argparse.Namespace) -> int:
 
 def cmd_select(args: argparse.Namespace) -> int:
     from . import cells
-    from .document import _devices
+    from .document import device_list
     from .selector import train
 
     rowset = _read(args.inputs, args.set_aside)
     times = cells.per_implementation(cells.to_frame(rowset.rows, args.allow_unchecked))
-    devices = _devices(rowset, times)
+    devices = device_list(rowset, times)
     summary, details, tree = train(times, devices, _gpus(args.train_gpus))
-    _say(f"{details['judged']}: accuracy {summary['accuracy']}, regret median "
-         f"{summary['median_regret']}, p95 {summary['p95_regret']} over {summary['n']} cells")
+    _say(
+        f"{details['judged']}: accuracy {summary['accuracy']}, regret median "
+        f"{summary['median_regret']}, p95 {summary['p95_regret']} over {summary['n']} cells"
+    )
     for impl, fixed in summary["vs_fixed"].items():
-        _say(f"  always {impl}: median {fixed['median']}, p95 {fixed['p95']}, "
-             f"runs in {100 * fixed['coverage']:.0f}% of cells")
+        _say(
+            f"  always {impl}: median {fixed['median']}, p95 {fixed['p95']}, "
+            f"runs in {100 * fixed['coverage']:.0f}% of cells"
+        )
     _say(summary["rule"].rstrip())
     _write(json.dumps(tree, indent=1) + "\n", args.output)
     return 0
@@ -142,16 +147,25 @@ def parser() -> argparse.ArgumentParser:
         c = sub.add_parser(name, help=help, description=help)
         c.set_defaults(run=run)
         if rows:
-            c.add_argument("--set-aside", metavar="FILE",
-                           help="copy lines that are not rows to this new file and go on")
-            c.add_argument("--allow-unchecked", action="store_true",
-                           help="count times whose result was never checked against fp64")
+            c.add_argument(
+                "--set-aside",
+                metavar="FILE",
+                help="copy lines that are not rows to this new file and go on",
+            )
+            c.add_argument(
+                "--allow-unchecked",
+                action="store_true",
+                help="count times whose result was never checked against fp64",
+            )
         return c
 
     def building(c: argparse.ArgumentParser) -> None:
         c.add_argument("inputs", nargs="+", metavar="INPUT")
-        c.add_argument("--train-gpus", metavar="A,B",
-                       help="train the selector on these, judge it on the others (study: A100,H100)")
+        c.add_argument(
+            "--train-gpus",
+            metavar="A,B",
+            help="train the selector on these, judge it on the others (study: A100,H100)",
+        )
         c.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
 
     for name, run, help in (
@@ -163,14 +177,21 @@ def parser() -> argparse.ArgumentParser:
         c.add_argument("--base", default=SPEEDUP_BASE, help="speed-ups are relative to this one")
         if name == "report":
             c.add_argument("--title", help="heading of the report")
-            c.add_argument("--plain-js", action="store_true",
-                           help="inline plotly uncompressed (4.8 MB) for browsers before 2023")
+            c.add_argument(
+                "--plain-js",
+                action="store_true",
+                help="inline plotly uncompressed (4.8 MB) for browsers before 2023",
+            )
 
     c = command("compare", cmd_compare, "two row files: ratios, intervals, verdicts")
     c.add_argument("a")
     c.add_argument("b")
-    c.add_argument("--fail-below", type=float, metavar="RATIO",
-                   help="exit 7 when a slower cell's speed ratio b/a is below this")
+    c.add_argument(
+        "--fail-below",
+        type=float,
+        metavar="RATIO",
+        help="exit 7 when a slower cell's speed ratio b/a is below this",
+    )
     c.add_argument("--margin", type=float, default=0.02, help="least effect that is a difference")
     c.add_argument("--all", action="store_true", help="print cells without a difference too")
     c.add_argument("--json", action="store_true")

@@ -1,8 +1,8 @@
 """Two sets of rows, cell by cell: is b faster, slower, or is there no difference to be seen?
 
 The ratio of a cell is speed of b over speed of a, latency_a / latency_b: below 1, b is slower. Its
-interval is a bootstrap over repetitions (three or more on both sides), else over the raw samples, which
-leaves out how repetitions differ and is marked so.
+interval is a bootstrap over repetitions (three or more on both sides), else over the raw samples,
+which leaves out how repetitions differ and is marked so.
 
 A difference needs both: an interval that leaves out 1, and an effect of at least MARGIN. Everything
 else is "no difference", and "no difference, wide" when the interval spans more than WIDE, that is,
@@ -77,8 +77,11 @@ def ratio_interval(a: Side, b: Side, level: float = 0.95) -> tuple[float, float,
     draws = resampled_medians(np.array(x), seed=1) / resampled_medians(np.array(y), seed=2)
     lo, hi = np.percentile(draws, [50 * (1 - level), 50 * (1 + level)])
     # With samples as basis the pooled median need not equal the median of medians.
-    return ratio, min(float(lo), ratio), max(float(hi), ratio), (
-        "repetitions" if enough else "samples"
+    return (
+        ratio,
+        min(float(lo), ratio),
+        max(float(hi), ratio),
+        ("repetitions" if enough else "samples"),
     )
 
 
@@ -92,7 +95,10 @@ def verdict(ratio: float, low: float, high: float, margin: float = MARGIN) -> st
 
 
 def compare(
-    a: RowSet, b: RowSet, fail_below: float | None = None, margin: float = MARGIN,
+    a: RowSet,
+    b: RowSet,
+    fail_below: float | None = None,
+    margin: float = MARGIN,
     allow_unchecked: bool = False,
 ) -> Comparison:
     """Compare all cells that both sides have. `fail_below`: the least allowed ratio, or None."""
@@ -101,15 +107,21 @@ def compare(
     for key in sorted(left.keys() & right.keys(), key=str):
         x, y = left[key], right[key]
         cell: dict[str, Any] = {
-            "gpu": key[0], "implementation": key[1], "config": dict(zip(CONFIG_KEYS, key[2:])),
+            "gpu": key[0],
+            "implementation": key[1],
+            "config": dict(zip(CONFIG_KEYS, key[2:])),
             "reps": [len(x.medians), len(y.medians)],
         }
         if x.medians and y.medians:
             ratio, low, high, basis = ratio_interval(x, y)
             word = verdict(ratio, low, high, margin)
             cell |= {
-                "us": [float(np.median(x.medians)), float(np.median(y.medians))], "ratio": ratio,
-                "low": low, "high": high, "basis": basis, "verdict": word,
+                "us": [float(np.median(x.medians)), float(np.median(y.medians))],
+                "ratio": ratio,
+                "low": low,
+                "high": high,
+                "basis": basis,
+                "verdict": word,
                 "regression": fail_below is not None and word == "slower" and ratio < fail_below,
             }
         elif x.medians:
@@ -130,9 +142,16 @@ def compare(
 def label(config: dict[str, Any]) -> str:
     """One short line for a configuration, words only where they differ from the usual."""
     parts = [
-        config["regime"], f"B{config['batch']}", f"N{config['N']}",
-        f"H{config['hq']}/{config['hkv']}", f"D{config['head_dim']}", config["dtype"],
-        "causal" if config["causal"] else "full", config["mode"], config["launch"], config["cache"],
+        config["regime"],
+        f"B{config['batch']}",
+        f"N{config['N']}",
+        f"H{config['hq']}/{config['hkv']}",
+        f"D{config['head_dim']}",
+        config["dtype"],
+        "causal" if config["causal"] else "full",
+        config["mode"],
+        config["launch"],
+        config["cache"],
     ]
     if config.get("page_size"):
         parts.append(f"page{config['page_size']}")
@@ -168,14 +187,18 @@ def render(result: Comparison, every: bool = False) -> str:
     for c in measured:
         by_impl[c["implementation"]].append(math.log(c["ratio"]))
     for impl, logs in sorted(by_impl.items()):
-        out.append(f"  {impl:<18} geometric mean x{math.exp(sum(logs) / len(logs)):.3f} ({len(logs)})")
+        out.append(
+            f"  {impl:<18} geometric mean x{math.exp(sum(logs) / len(logs)):.3f} ({len(logs)})"
+        )
     if measured:
         drift = np.median([abs(c["ratio"] - 1) for c in measured])
         out.append(f"median |difference| {100 * drift:.2f}%")
     for name, only in (("a", result.only_a), ("b", result.only_b)):
         if only:
-            out.append(f"NOT COMPARED: {len(only)} cells have a time only in {name}, for example "
-                       f"{only[0][0]} {only[0][1]} {label(dict(zip(CONFIG_KEYS, only[0][2:])))}")
+            out.append(
+                f"NOT COMPARED: {len(only)} cells have a time only in {name}, for example "
+                f"{only[0][0]} {only[0][1]} {label(dict(zip(CONFIG_KEYS, only[0][2:])))}"
+            )
     if result.limit is not None:
         n = len(result.regressions)
         out.append(f"{n} regressions (ratio below {result.limit}, or a cell that no longer works)")

@@ -1,13 +1,12 @@
 """Rows -> the study's document, key for key (the shape of the portability study's JSON).
 
-Every number is defined by DESIGN section 6 and, term by term, in docs/Benchmarking.md. What the study's
-document has no key for (inputs, notes on data quality, intervals, how the selector was judged) goes
-under one extra top-level key, "attnc_bench", and nowhere else.
+Every number is defined by DESIGN section 6 and, term by term, in docs/Benchmarking.md. What the
+study's document has no key for (inputs, notes on data quality, intervals, how the selector was
+judged) goes under one extra top-level key, "attnc_bench", and nowhere else.
 """
 
 from __future__ import annotations
 
-import math
 from itertools import combinations
 from typing import Any
 
@@ -17,67 +16,23 @@ import pandas as pd
 from . import cells as C
 from . import implementations, selector
 from .rows import CONFIG_KEYS, SCHEMA_VERSION, STATUSES, RowSet
-from .stats import bootstrap_median
-
-#: The slices of the study; taken when there are rows in them, otherwise the fullest slice is.
-PREFILL_SLICE = {
-    "batch": 4, "head_dim": 128, "dtype": "bf16", "hq": 32, "hkv": 32, "mode": "fwd",
-    "launch": "eager", "cache": "warm", "causal": True,
-}
-DECODE_SLICE = {"hkv": 8, "head_dim": 128, "dtype": "bf16", "launch": "eager", "cache": "warm"}
-MHA_SLICE = {"batch": 1, "head_dim": 128, "dtype": "bf16", "launch": "eager", "cache": "warm"}
-
-#: Fixed within a slice though the study does not name them; preferred value first.
-_ALSO_FIXED = {"page_size": 0, "variant": "", "hq": 32, "causal": False, "mode": "fwd"}
-
-
-def r3(value: Any) -> float | None:
-    """Round to the document's three decimals; NaN and infinity become null."""
-    if value is None or not math.isfinite(value):
-        return None
-    return round(float(value), 3)
+from .slices import (
+    DECODE_SLICE,
+    MHA_SLICE,
+    PREFILL_SLICE,
+    choose_slice,
+    curves,
+    intervals,
+    page_sizes,
+    r3,
+    speedups,
+    where,
+    winner_map,
+    without,
+)
 
 
-def choose_slice(times: pd.DataFrame, regime: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    """The study's slice where it has data; otherwise each key takes the value with most points left."""
-    left = times[times["regime"] == regime]
-    chosen: dict[str, Any] = {}
-    for key, value in {**wanted, **{k: v for k, v in _ALSO_FIXED.items() if k not in wanted}}.items():
-        counts = left[key].value_counts() if len(left) else {}
-        if len(counts) and value not in counts.index:
-            best = max(counts)
-            value = sorted((v for v in counts.index if counts[v] == best), key=str)[0]
-            value = value.item() if hasattr(value, "item") else value
-        chosen[key] = value
-        if len(left):
-            left = left[left[key] == value]
-    return chosen
-
-
-def _where(frame: pd.DataFrame, regime: str, fixed: dict[str, Any]) -> pd.DataFrame:
-    mask = frame["regime"] == regime
-    for key, value in fixed.items():
-        mask &= frame[key] == value
-    return frame[mask]
-
-
-def _without(fixed: dict[str, Any], *keys: str) -> dict[str, Any]:
-    return {k: v for k, v in fixed.items() if k not in keys}
-
-
-def curves(frame: pd.DataFrame, column: str) -> dict[str, dict[str, dict[str, list]]]:
-    """{gpu: {implementation: {x: N, y: column}}}, ascending N, points without a value left out."""
-    out: dict[str, dict[str, dict[str, list]]] = {}
-    frame = frame[frame[column].notna()].sort_values(["gpu", "implementation", "N"])
-    for (gpu, impl), group in frame.groupby(["gpu", "implementation"], sort=True):
-        out.setdefault(gpu, {})[impl] = {
-            "x": [int(n) for n in group["N"]],
-            "y": [r3(v) for v in group[column]],
-        }
-    return out
-
-
-def _devices(rowset: RowSet, times: pd.DataFrame) -> list[dict[str, Any]]:
+def device_list(rowset: RowSet, times: pd.DataFrame) -> list[dict[str, Any]]:
     seen: dict[str, dict[str, Any]] = {}
     for row in rowset.rows:
         gpu = row["gpu"]
@@ -110,15 +65,13 @@ def _devices(rowset: RowSet, times: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _software(rowset: RowSet) -> dict[str, str | None]:
     seen: dict[str, set] = {
-        k: set() for k in ("torch", "cuda", "triton", "flash_attn", "flashinfer",
-                           "flash_attn_interface")
+        k: set()
+        for k in ("torch", "cuda", "triton", "flash_attn", "flashinfer", "flash_attn_interface")
     }
     for row in rowset.rows:
         for name, version in (row.get("versions") or {}).items():
             seen.setdefault(name, set()).add(version)
-    return {
-        k: "; ".join(sorted(x for x in v if x is not None)) or None for k, v in seen.items()
-    }
+    return {k: "; ".join(sorted(x for x in v if x is not None)) or None for k, v in seen.items()}
 
 
 def _pairs(won: pd.DataFrame, times: pd.DataFrame, devices: list[dict]) -> list[dict[str, Any]]:
@@ -128,12 +81,22 @@ def _pairs(won: pd.DataFrame, times: pd.DataFrame, devices: list[dict]) -> list[
         part = won[won["regime"] == regime]
         t = times[times["regime"] == regime]
         tables = {d["gpu"]: part[part["gpu"] == d["gpu"]].set_index(config) for d in devices}
-        ranks = {
-            d["gpu"]: t[t["gpu"] == d["gpu"]].pivot_table(
-                index=config, columns="implementation", values="us", aggfunc="first", dropna=False
-            ).dropna(how="all")
-            for d in devices
-        } if len(t) else {}
+        ranks = (
+            {
+                d["gpu"]: t[t["gpu"] == d["gpu"]]
+                .pivot_table(
+                    index=config,
+                    columns="implementation",
+                    values="us",
+                    aggfunc="first",
+                    dropna=False,
+                )
+                .dropna(how="all")
+                for d in devices
+            }
+            if len(t)
+            else {}
+        )
         for a, b in combinations([d["gpu"] for d in devices], 2):
             both = tables[a].add_suffix("_a").join(tables[b].add_suffix("_b"), how="inner")
             if both.empty:
@@ -142,7 +105,11 @@ def _pairs(won: pd.DataFrame, times: pd.DataFrame, devices: list[dict]) -> list[
             sep = (both["separated_a"] & both["separated_b"]).astype(bool)
             out.append(
                 {
-                    "regime": regime, "a": a, "b": b, "n": len(both), "flip": r3(differs.mean()),
+                    "regime": regime,
+                    "a": a,
+                    "b": b,
+                    "n": len(both),
+                    "flip": r3(differs.mean()),
                     "n_sep": int(sep.sum()),
                     "flip_sep": r3(differs[sep].mean()) if sep.any() else None,
                     "spearman": _spearman(ranks[a], ranks[b]),
@@ -191,7 +158,9 @@ def _dispatch(frame: pd.DataFrame) -> tuple[dict[str, Any], float | None, float 
         "inductor_rows": len(inductor),
         "attn_kernel_in_trace": int(
             inductor["observed"].isin(implementations.ATTENTION_FAMILIES).sum()
-        ) if len(inductor) else 0,
+        )
+        if len(inductor)
+        else 0,
     }
     return value, total["probed"], total["mismatch"]
 
@@ -204,8 +173,11 @@ def _correctness(frame: pd.DataFrame) -> list[dict[str, Any]]:
         failed = by_cell["status"].agg(lambda s: (s == "INCORRECT").any())
         out.append(
             {
-                "impl": impl, "n": int(by_cell.ngroups), "max_abs": r3(part["max_abs"].max()),
-                "max_rel": r3(part["max_rel"].max()), "min_cos": r3(part["min_cos"].min()),
+                "impl": impl,
+                "n": int(by_cell.ngroups),
+                "max_abs": r3(part["max_abs"].max()),
+                "max_rel": r3(part["max_rel"].max()),
+                "min_cos": r3(part["min_cos"].min()),
                 "vs_baseline": r3(by_cell["vs_baseline"].median().median()),
                 "fail": int(failed.sum()),
             }
@@ -213,34 +185,11 @@ def _correctness(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return out
 
 
-def _winner_map(part: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    won = C.winners(part).sort_values(["gpu", "N", "batch"])
-    return {
-        gpu: [
-            {"N": int(c.N), "y": int(c.batch), "impl": c.winner, "us": r3(c.us)}
-            for c in group.itertuples(index=False)
-        ]
-        for gpu, group in won.groupby("gpu", sort=True)
-    }
-
-
-def _speedups(part: pd.DataFrame, base: str) -> list[dict[str, Any]]:
-    out = []
-    for (gpu, batch, n), group in part.groupby(["gpu", "batch", "N"], sort=True):
-        us = dict(zip(group["implementation"], group["us"]))
-        if base not in us:
-            continue
-        out += [
-            {"gpu": gpu, "B": int(batch), "N": int(n), "impl": impl,
-             "speedup": r3(us[base] / us[impl]), "us": r3(us[impl]), "base_us": r3(us[base])}
-            for impl in sorted(us) if impl != base
-        ]
-    return out
-
-
 def _roofline(frame: pd.DataFrame, intensity: str) -> list[dict[str, Any]]:
     rows = frame[frame["eligible"] & (frame["mode"] == "fwd") & frame[intensity].notna()]
-    medians = rows.groupby(["gpu", "regime", "implementation"], sort=True)[[intensity, "tflops"]].median()
+    medians = rows.groupby(["gpu", "regime", "implementation"], sort=True)[
+        [intensity, "tflops"]
+    ].median()
     return [
         {"gpu": g, "regime": r, "impl": i, "ai": r3(ai), "tflops": r3(tf)}
         for (g, r, i), (ai, tf) in zip(medians.index, medians.to_numpy())
@@ -281,23 +230,16 @@ def _quality(frame: pd.DataFrame) -> list[str]:
     if ok["throttled"].sum():
         notes.append(f"{int(ok['throttled'].sum())} OK rows were measured while the GPU throttled")
     if ok["stop_unmet"].sum():
-        notes.append(f"{int(ok['stop_unmet'].sum())} OK rows stopped before their criteria were met")
+        notes.append(
+            f"{int(ok['stop_unmet'].sum())} OK rows stopped before their criteria were met"
+        )
     return notes
 
 
-def _intervals(part: pd.DataFrame) -> dict[str, dict[str, dict[str, list]]]:
-    out: dict[str, dict[str, dict[str, list]]] = {}
-    for (gpu, impl), group in part.groupby(["gpu", "implementation"], sort=True):
-        xs, los, his = [], [], []
-        for n, reps in group.groupby("N", sort=True):
-            lo, hi = bootstrap_median(reps["us"].to_numpy())
-            xs.append(int(n)), los.append(r3(lo)), his.append(r3(hi))
-        out.setdefault(gpu, {})[impl] = {"x": xs, "lo": los, "hi": his}
-    return out
-
-
 def build(
-    rowset: RowSet, train_gpus: list[str] | None = None, base: str = implementations.SPEEDUP_BASE,
+    rowset: RowSet,
+    train_gpus: list[str] | None = None,
+    base: str = implementations.SPEEDUP_BASE,
     allow_unchecked: bool = False,
 ) -> dict[str, Any]:
     """The document of these rows. Raises ValueError when there is no row at all."""
@@ -308,29 +250,35 @@ def build(
     forward = times[times["mode"] == "fwd"]
     won = C.winners(forward)
     rivals = won[won["contenders"] > 1]
-    devices = _devices(rowset, times)
+    devices = device_list(rowset, times)
     dispatch, probed, mismatch = _dispatch(frame)
     try:
         chosen, selector_details, _ = selector.train(times, devices, train_gpus)
     except ValueError as e:
         if train_gpus:
             raise
-        chosen = {"accuracy": None, "n": 0, "median_regret": None, "p95_regret": None, "rule": "",
-                  "vs_fixed": {}}
+        chosen = {
+            "accuracy": None,
+            "n": 0,
+            "median_regret": None,
+            "p95_regret": None,
+            "rule": "",
+            "vs_fixed": {},
+        }
         selector_details = {"judged": f"not trained: {e}"}
 
     pre = choose_slice(forward, "prefill", PREFILL_SLICE)
     dec = choose_slice(forward, "decode", DECODE_SLICE)
     mha = choose_slice(forward, "decode", MHA_SLICE)
-    pre_part = _where(forward, "prefill", pre)
-    dec_part = _where(forward, "decode", dec)
+    pre_part = where(forward, "prefill", pre)
+    dec_part = where(forward, "decode", dec)
     by_batch = {b: dec_part[dec_part["batch"] == b] for b in (1, 32)}
     eligible = frame[frame["eligible"] & (frame["mode"] == "fwd")]
-    dec_rows = _where(eligible, "decode", dec)
+    dec_rows = where(eligible, "decode", dec)
     fwd_bwd = C.winners(times[(times["mode"] == "fwd_bwd") & (times["regime"] == "prefill")])
     fwd_bwd = fwd_bwd[fwd_bwd["contenders"] > 1]
     counts = frame["status"].value_counts()
-    mha_part = _where(forward, "decode", mha).sort_values(
+    mha_part = where(forward, "decode", mha).sort_values(
         ["gpu", "hkv", "batch", "N", "implementation"], ascending=[True, True, True, True, True]
     )
     versions = sorted({r["schema_version"] for r in rowset.rows})
@@ -355,7 +303,8 @@ def build(
         "separation": {
             "by_regime": {
                 regime: {
-                    "n": len(part), "separated": r3(part["separated"].astype(float).mean()),
+                    "n": len(part),
+                    "separated": r3(part["separated"].astype(float).mean()),
                     "median_ratio": r3(part["ratio"].median()),
                 }
                 for regime, part in rivals.groupby("regime", sort=True)
@@ -366,8 +315,12 @@ def build(
         "pairs": _pairs(won, forward, devices),
         "winners": {
             regime: {
-                gpu: {k: int(v) for k, v in sorted(
-                    g["winner"].value_counts().items(), key=lambda kv: (-kv[1], kv[0]))}
+                gpu: {
+                    k: int(v)
+                    for k, v in sorted(
+                        g["winner"].value_counts().items(), key=lambda kv: (-kv[1], kv[0])
+                    )
+                }
                 for gpu, g in part.groupby("gpu", sort=True)
             }
             for regime, part in won.groupby("regime", sort=True)
@@ -375,7 +328,10 @@ def build(
         "coverage": [
             {"gpu": g, "regime": r, "implementation": i, "status": s, "n": int(n)}
             for (g, r, i, s), n in frame.groupby(
-                ["gpu", "regime", "implementation", "status"], sort=True).size().items()
+                ["gpu", "regime", "implementation", "status"], sort=True
+            )
+            .size()
+            .items()
         ],
         "dispatch": dispatch,
         "correctness": _correctness(frame),
@@ -383,17 +339,24 @@ def build(
         "prefill_latency": curves(pre_part, "us"),
         "prefill_tflops": curves(pre_part, "tflops"),
         "prefill_memory": curves(pre_part, "memory_mib"),
-        "prefill_speedup": _speedups(_where(forward, "prefill", _without(pre, "batch")), base),
+        "prefill_speedup": speedups(where(forward, "prefill", without(pre, "batch")), base),
         "decode_slice": {k: dec[k] for k in DECODE_SLICE},
         "decode_latency_b1": curves(by_batch[1], "us"),
         "decode_bw_b1": curves(by_batch[1], "gbs"),
         "decode_latency_b32": curves(by_batch[32], "us"),
         "decode_bw_b32": curves(by_batch[32], "gbs"),
-        "decode_winner_map": _winner_map(dec_part),
+        "decode_winner_map": winner_map(dec_part),
         "mha_vs_gqa_slice": {k: mha[k] for k in MHA_SLICE},
         "mha_vs_gqa": [
-            {"gpu": m.gpu, "hkv": int(m.hkv), "batch": int(m.batch), "N": int(m.N),
-             "impl": m.implementation, "us": r3(m.us), "kv_mb": r3(m.kv_mb)}
+            {
+                "gpu": m.gpu,
+                "hkv": int(m.hkv),
+                "batch": int(m.batch),
+                "N": int(m.N),
+                "impl": m.implementation,
+                "us": r3(m.us),
+                "kv_mb": r3(m.kv_mb),
+            }
             for m in mha_part.itertuples(index=False)
         ],
         "roofline_population": "forward only, correctness-qualified rows",
@@ -421,9 +384,9 @@ def build(
             "slices": {"prefill": pre, "decode": dec, "mha_vs_gqa": mha},
             "intervals": {
                 "level": 0.95,
-                "prefill_latency": _intervals(_where(eligible, "prefill", pre)),
-                "decode_latency_b1": _intervals(dec_rows[dec_rows["batch"] == 1]),
-                "decode_latency_b32": _intervals(dec_rows[dec_rows["batch"] == 32]),
+                "prefill_latency": intervals(where(eligible, "prefill", pre)),
+                "decode_latency_b1": intervals(dec_rows[dec_rows["batch"] == 1]),
+                "decode_latency_b32": intervals(dec_rows[dec_rows["batch"] == 32]),
             },
             "roofline_measured": _roofline(
                 frame.assign(
@@ -435,21 +398,7 @@ def build(
                 "ai_measured",
             ),
             "selector": selector_details,
-            "page_sizes": _page_sizes(forward, dec),
+            "page_sizes": page_sizes(forward, dec),
             "commands": sorted({r["repeat"] for r in rowset.rows})[:3],
         },
     }
-
-
-def _page_sizes(forward: pd.DataFrame, dec: dict[str, Any]) -> list[dict[str, Any]]:
-    """The page-size sweep, which the study lacks: latency by page size in the decode slice."""
-    part = _where(forward, "decode", _without(dec, "page_size"))
-    if part["page_size"].nunique() < 2:
-        return []
-    swept = part.groupby(["gpu", "batch", "N"])["page_size"].transform("nunique") > 1
-    part = part[swept]
-    return [
-        {"gpu": p.gpu, "impl": p.implementation, "batch": int(p.batch), "N": int(p.N),
-         "page_size": int(p.page_size) or None, "us": r3(p.us)}
-        for p in part.itertuples(index=False)
-    ]

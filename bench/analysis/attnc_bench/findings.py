@@ -1,7 +1,7 @@
 """The sentences of the report: every heading states what the numbers under it say.
 
-Each function takes the study document and returns plain text (the page escapes it). When the document
-holds too little for a statement, the text says that instead of stating something weaker.
+Each function takes the study document and returns plain text (the page escapes it). When the
+document holds too little for a statement, the text says that instead of stating something weaker.
 """
 
 from __future__ import annotations
@@ -45,13 +45,19 @@ def flips(doc: Doc, regime: str) -> tuple[float | None, float | None, int, int]:
 def title(doc: Doc) -> str:
     """The report's default title: portability is a question only where there are two GPUs."""
     gpus = [d["gpu"] for d in doc["devices"]]
-    return f"Attention kernels on {gpus[0]}" if len(gpus) == 1 else "Is the best attention kernel portable?"
+    return (
+        f"Attention kernels on {gpus[0]}"
+        if len(gpus) == 1
+        else "Is the best attention kernel portable?"
+    )
 
 
 def headline(doc: Doc) -> str:
     parts = []
     if doc["pairs"] and not any(p["flip"] for p in doc["pairs"]):
-        return "The best attention kernel on one GPU is the best on every other, in all common cells."
+        return (
+            "The best attention kernel on one GPU is the best on every other, in all common cells."
+        )
     for regime in ("prefill", "decode"):
         share, sep, n, n_sep = flips(doc, regime)
         if share is not None:
@@ -63,11 +69,13 @@ def headline(doc: Doc) -> str:
             total = Counter()
             for counts in doc["winners"][regime].values():
                 total.update(counts)
-            (best, won), = total.most_common(1)
+            ((best, won),) = total.most_common(1)
             tops.append(f"{name(best)} wins {won} of {sum(total.values())} {regime} cells")
         where = _join([d["gpu"] for d in doc["devices"]]) if doc["devices"] else "no GPU"
         return f"On {where}, " + (_join(tops) if tops else "no time counts") + "."
-    return "The best attention kernel on one GPU is not the best on another in " + _join(parts) + "."
+    return (
+        "The best attention kernel on one GPU is not the best on another in " + _join(parts) + "."
+    )
 
 
 def winners(doc: Doc) -> str:
@@ -102,7 +110,8 @@ def separation(doc: Doc) -> str:
     by = doc["separation"]["by_regime"]
     parts = [
         f"{pct(v['separated'])} of {r} cells (median lead {100 * (v['median_ratio'] - 1):.0f}%)"
-        for r, v in sorted(by.items(), reverse=True) if v["separated"] is not None
+        for r, v in sorted(by.items(), reverse=True)
+        if v["separated"] is not None
     ]
     if not parts:
         return "No cell has two contenders"
@@ -174,7 +183,8 @@ def above_ceiling(doc: Doc) -> str:
                         continue
                     size = model.kv_bytes({**fixed, "batch": batch, "N": n}, False)
                     cached, beyond = (
-                        (cached + 1, beyond) if size <= l2[gpu] else (cached, beyond + 1))
+                        (cached + 1, beyond) if size <= l2[gpu] else (cached, beyond + 1)
+                    )
     parts = []
     if cached:
         parts.append(
@@ -183,7 +193,8 @@ def above_ceiling(doc: Doc) -> str:
         )
     if beyond:
         parts.append(
-            f"{beyond} of {total} lie above it although K and V are larger than L2: there the stated "
+            f"{beyond} of {total} lie above it although K and V are larger than L2: there the "
+            f"stated "
             "ceiling is lower than what the memory does, or L2 holds part of K and V."
         )
     return " ".join(parts)
@@ -204,7 +215,8 @@ def _long_decode(doc: Doc, roof: dict[str, float]) -> str:
 def winner_map(doc: Doc) -> str:
     kinds = {
         gpu: Counter(c["impl"] for c in cells)
-        for gpu, cells in doc["decode_winner_map"].items() if cells
+        for gpu, cells in doc["decode_winner_map"].items()
+        if cells
     }
     if not kinds:
         return "Decode winner map: no cell in this slice"
@@ -224,8 +236,11 @@ def gqa(doc: Doc) -> str:
     few, many = heads[0], heads[-1]
     longest = max(k[3] for k in us)
     ratios = [
-        v / us[(*k[:4], few)] for k, v in us.items()
-        if k[4] == many and k[3] == longest and (*k[:4], few) in us
+        v / us[(*k[:4], few)]
+        for k, v in us.items()
+        if k[4] == many
+        and k[3] == longest
+        and (*k[:4], few) in us
         and not implementations.lookup(k[1]).expands_kv
     ]
     if not ratios:
@@ -254,7 +269,8 @@ def roofline(doc: Doc) -> str:
     how = "modelled" if doc.get("roofline_is_modelled") else "measured"
     low, high = min(best.values()), max(best.values())
     return (
-        f"In decode the best kernel's median row sits at {pct(low)} to {pct(high)} of the bandwidth "
+        f"In decode the best kernel's median row sits at {pct(low)} to {pct(high)} of the "
+        f"bandwidth "
         f"roof ({how} traffic)"
     )
 
@@ -272,7 +288,8 @@ def selector(doc: Doc) -> str:
         best = min(fixed, key=lambda k: fixed[k]["p95"])
         text += (
             f"; the best fixed choice ({best}) {100 * (fixed[best]['median'] - 1):.1f}% and "
-            f"{100 * (fixed[best]['p95'] - 1):.0f}%, but runs in {pct(fixed[best]['coverage'])} of cells"
+            f"{100 * (fixed[best]['p95'] - 1):.0f}%, but runs in {pct(fixed[best]['coverage'])} "
+            f"of cells"
         )
     return text
 
@@ -292,7 +309,8 @@ def dispatch(doc: Doc) -> str:
     if not h["probed_pct"]:
         return "Dispatch was not probed: which kernels really ran is not known"
     return (
-        f"{h['probed_pct']:.0f}% of OK rows were probed; the kernel that ran was not the intended one "
+        f"{h['probed_pct']:.0f}% of OK rows were probed; the kernel that ran was not the "
+        f"intended one "
         f"in {h['dispatch_mismatch_pct']:.2f}% of those"
     )
 

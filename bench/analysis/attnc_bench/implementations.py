@@ -1,7 +1,7 @@
 """The implementations of the study: ids, names, kernel families, KV expansion, colours.
 
-An unknown id (a plug-in) is legal everywhere: it gets a name equal to its id, no intended family and
-a colour derived from its position. This file decides nothing about which of them can run.
+An unknown id (a plug-in) is legal everywhere: it gets a name equal to its id, no intended family
+and a colour derived from its position. This file decides nothing about which of them can run.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ATTENTION_FAMILIES = frozenset(
 class Implementation:
     """What the analysis knows about one id.
 
-    `expands_kv`: K and V are repeated for each query head before the product, so the bytes that must
-    be read are those of Hq heads, not Hkv. `materializes`: the N x N scores go through memory.
+    `expands_kv`: K and V are repeated for each query head before the product, so the bytes that
+    must be read are those of Hq heads, not Hkv. `materializes`: the N x N scores go through memory.
     """
 
     id: str

@@ -1,9 +1,9 @@
 """The analytic model: operations, bytes that must be read, arithmetic intensity.
 
 The definitions of DESIGN section 6. Worked example: decode, B 1, N 512, Hq 32, Hkv 8, D 128, bf16.
-K and V are 2 * 1 * 512 * 8 * 128 elements of 2 bytes = 2.097 MB. An implementation that expands KV to
-the query heads must read 4 times that. At 61.184 us the former is 34.276 GB/s. Operations are
-4 * 1 * 32 * 512 * 128 = 8.4 MFLOP, so the intensity is 4 FLOP/byte (the group), or 1 when expanded.
+K and V are 2 * 1 * 512 * 8 * 128 elements of 2 bytes = 2.097 MB. An implementation that expands KV
+to the query heads must read 4 times that. At 61.184 us the former is 34.276 GB/s. Operations are 4
+* 1 * 32 * 512 * 128 = 8.4 MFLOP, so the intensity is 4 FLOP/byte (the group), or 1 when expanded.
 
 These are models, not measurements: the report says so wherever it draws them.
 """
@@ -17,7 +17,8 @@ FWD_BWD_FACTOR = 3.5
 
 
 def flops(cfg: dict) -> float:
-    """Operations that count: 4 B Hq N^2 D for prefill, halved when causal; 4 B Hq N D for decode."""
+    """Operations that count: 4 B Hq N^2 D for prefill, halved when causal; 4 B Hq N D for
+    decode."""
     base = 4.0 * cfg["batch"] * cfg["hq"] * cfg["N"] * cfg["head_dim"]
     if cfg["regime"] == "decode":
         return base

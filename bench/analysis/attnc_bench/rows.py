@@ -5,7 +5,8 @@ row.schema.json (`python -m attnc_bench schema` prints it). This file reads, val
 writes rows; it computes nothing from them.
 
 Promises:
-- a malformed line is an error that names file and line; every bad line is listed, not only the first;
+- a malformed line is an error that names file and line; every bad line is listed, not only the
+  first;
 - nothing is lost: input files are never modified, and lines that cannot be used are dropped only on
   request (`set_aside`), verbatim, into a file of their own;
 - the one exception is a last line cut short by an interrupted run: it is skipped with a note.
@@ -13,8 +14,8 @@ Promises:
 Questions a reader will ask:
 - *When are two rows the same?* When run_id, GPU (uuid, else name), implementation, config and rep
   agree. Equal content: one is kept (a shard merged twice). Different content in one file: the later
-  line wins, since the file is an append-only log and a resumed run retries. Different content in two
-  files: an error, since no order says which is right.
+  line wins, since the file is an append-only log and a resumed run retries. Different content in
+  two files: an error, since no order says which is right.
 - *Two runs of one cell?* Different run_id, so both stay: the cell has more repetitions.
 """
 
@@ -40,8 +41,19 @@ UPGRADES: dict[int, Callable[[dict], dict]] = {}
 
 #: What makes a configuration, in document order.
 CONFIG_KEYS = (
-    "regime", "batch", "N", "hq", "hkv", "head_dim", "dtype", "causal", "mode", "launch", "cache",
-    "page_size", "variant",
+    "regime",
+    "batch",
+    "N",
+    "hq",
+    "hkv",
+    "head_dim",
+    "dtype",
+    "causal",
+    "mode",
+    "launch",
+    "cache",
+    "page_size",
+    "variant",
 )
 
 STATUSES = ("OK", "UNSUPPORTED", "OOM_PREDICTED", "OOM", "ERROR", "INCORRECT", "TIMEOUT")
@@ -71,7 +83,8 @@ class RowError(Exception):
         if len(problems) > _MAX_LISTED:
             shown.append(f"... and {len(problems) - _MAX_LISTED} more")
         shown.append(
-            "nothing was used and no file was changed; repair these lines, or pass --set-aside FILE to"
+            "nothing was used and no file was changed; repair these lines, or pass --set-aside "
+            "FILE to"
             " copy them there and go on without them"
         )
         super().__init__("\n".join(shown))
@@ -118,7 +131,8 @@ def _upgrade(row: dict[str, Any]) -> dict[str, Any]:
         if found not in UPGRADES:
             known = sorted({*UPGRADES, SCHEMA_VERSION})
             hint = (
-                "update attnc_bench" if isinstance(found, int) and found > SCHEMA_VERSION
+                "update attnc_bench"
+                if isinstance(found, int) and found > SCHEMA_VERSION
                 else "the field is required in every row"
             )
             raise ValueError(f"schema_version {found!r}; this reader knows {known}; {hint}")
@@ -219,8 +233,8 @@ def read_file(path: str | Path) -> tuple[list[tuple[int, dict]], list[Problem], 
 def read_rows(paths: Iterable[str | Path], set_aside: str | Path | None = None) -> RowSet:
     """Read, validate and merge the files. Raises RowError, or FileNotFoundError/OSError.
 
-    With `set_aside`, bad lines are written there, one JSON object {file, line, error, raw} each, and
-    the rest is used.
+    With `set_aside`, bad lines are written there, one JSON object {file, line, error, raw} each,
+    and the rest is used.
     """
     out = RowSet([])
     problems: list[Problem] = []
@@ -246,7 +260,8 @@ def read_rows(paths: Iterable[str | Path], set_aside: str | Path | None = None) 
             else:
                 problems.append(
                     Problem(
-                        str(path), line,
+                        str(path),
+                        line,
                         f"same repetition as {other_path}:{other_line} (run {row['run_id']}, "
                         f"{row['implementation']}, rep {row['rep']}) with other content; "
                         "keep one of the two files",

@@ -1,15 +1,15 @@
 """The selector: a small decision tree that names the implementation to use for a configuration.
 
-Features, in order: is_decode (0/1), log_len (log2 N), log_batch (log2 B), gqa (Hq/Hkv), bw_gbs (measured
-read ceiling of the GPU), sm (its multiprocessors). The label of a cell is its winner. The tree has depth
-4, as in the study. Its *regret* in a cell is time(chosen) / time(winner); cells where the choice does
-not run have no regret and are counted apart.
+Features, in order: is_decode (0/1), log_len (log2 N), log_batch (log2 B), gqa (Hq/Hkv), bw_gbs
+(measured read ceiling of the GPU), sm (its multiprocessors). The label of a cell is its winner. The
+tree has depth 4, as in the study. Its *regret* in a cell is time(chosen) / time(winner); cells
+where the choice does not run have no regret and are counted apart.
 
-How it is judged matters more than how it is trained: a tree judged on the cells it was trained on says
-nothing. With `train_gpus` it is trained there and judged on all other GPUs (the study: A100, H100);
-otherwise each GPU is judged by a tree that never saw it; with one GPU only, five folds over shapes, the
-launch and cache variants of a shape staying in one fold. The exported tree is trained on everything
-(or on `train_gpus`).
+How it is judged matters more than how it is trained: a tree judged on the cells it was trained on
+says nothing. With `train_gpus` it is trained there and judged on all other GPUs (the study: A100,
+H100); otherwise each GPU is judged by a tree that never saw it; with one GPU only, five folds over
+shapes, the launch and cache variants of a shape staying in one fold. The exported tree is trained
+on everything (or on `train_gpus`).
 
 This file does not choose at run time: it exports a JSON tree that a runtime walks. The format is in
 docs/Benchmarking.md; `walk` below is its reference reader.
@@ -33,7 +33,8 @@ MAX_DEPTH = 4
 FORMAT = "attnc-selector"
 FORMAT_VERSION = 1
 
-#: A fixed choice is listed when it runs in at least this share of the judged cells (as in the study).
+#: A fixed choice is listed when it runs in at least this share of the judged cells (as in the
+#: study).
 MIN_COVERAGE = 0.5
 
 
@@ -130,8 +131,8 @@ def train(
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """(the study's `selector` value, details beyond it, the exportable JSON tree).
 
-    `times` is cells.per_implementation's table. Raises ValueError when there is no cell or a training
-    GPU is unknown.
+    `times` is cells.per_implementation's table. Raises ValueError when there is no cell or a
+    training GPU is unknown.
     """
     data = _Data(times, devices)
     if len(data.y) == 0:
@@ -167,7 +168,8 @@ def train(
     final = _fit(data.x[final_rows], data.y[final_rows])
     rule = (
         export_text(final, feature_names=FEATURES)
-        if final.tree_.node_count > 1 else f"|--- class: {final.classes_[0]}\n"
+        if final.tree_.node_count > 1
+        else f"|--- class: {final.classes_[0]}\n"
     )
     fixed = _fixed(data, rows)
     quantiles = _quantiles(regret)
@@ -234,13 +236,16 @@ def _export(tree: DecisionTreeClassifier, data: _Data, rows: np.ndarray) -> dict
                 }
             )
     return {
-        "format": FORMAT, "version": FORMAT_VERSION, "features": list(FEATURES), "nodes": nodes,
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "features": list(FEATURES),
+        "nodes": nodes,
     }
 
 
 def walk(tree: dict[str, Any], x: list[float] | np.ndarray) -> list[str]:
-    """The reference reader: from node 0, left when x[feature] <= threshold, until a leaf; returns the
-    leaf's implementations, best first. The caller takes the first that it has."""
+    """The reference reader: from node 0, left when x[feature] <= threshold, until a leaf; returns
+    the leaf's implementations, best first. The caller takes the first that it has."""
     node = tree["nodes"][0]
     while "choices" not in node:
         left = float(x[node["feature"]]) <= node["threshold"]

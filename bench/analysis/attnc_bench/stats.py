@@ -8,7 +8,8 @@ RESAMPLES = 2000
 
 
 def resampled_medians(values: np.ndarray, resamples: int = RESAMPLES, seed: int = 0) -> np.ndarray:
-    """Medians of `resamples` draws with replacement; deterministic for a seed. `values` not empty."""
+    """Medians of `resamples` draws with replacement; deterministic for a seed. `values` not
+    empty."""
     rng = np.random.default_rng(seed)
     picks = rng.integers(0, len(values), size=(resamples, len(values)))
     return np.median(np.asarray(values)[picks], axis=1)

@@ -1,4 +1,5 @@
-"""The report's tables, and the selector's rule as a readable tree. HTML strings, all text escaped."""
+"""The report's tables, and the selector's rule as a readable tree. HTML strings, all text
+escaped."""
 
 from __future__ import annotations
 
@@ -31,8 +32,10 @@ def table(head: list[str], rows: list[list[Any]]) -> str:
     if not rows:
         return ""
     body = "".join("<tr>" + "".join(_cell(v) for v in r) + "</tr>" for r in rows)
-    return (f'<div class="scroll"><table class="sortable"><thead><tr>{top}</tr></thead>'
-            f"<tbody>{body}</tbody></table></div>")
+    return (
+        f'<div class="scroll"><table class="sortable"><thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
 
 
 def _percent(share: float | None) -> float | None:
@@ -41,29 +44,89 @@ def _percent(share: float | None) -> float | None:
 
 def pair_table(doc: Doc) -> str:
     return table(
-        ["Regime", "GPU a", "GPU b", "Cells", "Winner differs, %", "Separated on both",
-         "Differs there, %", "Rank correlation"],
-        [[p["regime"], p["a"], p["b"], p["n"], _percent(p["flip"]), p["n_sep"],
-          _percent(p["flip_sep"]), p["spearman"]] for p in doc["pairs"]])
+        [
+            "Regime",
+            "GPU a",
+            "GPU b",
+            "Cells",
+            "Winner differs, %",
+            "Separated on both",
+            "Differs there, %",
+            "Rank correlation",
+        ],
+        [
+            [
+                p["regime"],
+                p["a"],
+                p["b"],
+                p["n"],
+                _percent(p["flip"]),
+                p["n_sep"],
+                _percent(p["flip_sep"]),
+                p["spearman"],
+            ]
+            for p in doc["pairs"]
+        ],
+    )
 
 
 def separation_table(doc: Doc) -> str:
     rows = []
     for regime, v in sorted(doc["separation"]["by_regime"].items(), reverse=True):
         flip, sep, _, _ = findings.flips(doc, regime)
-        rows.append([regime, v["n"], _percent(v["separated"]), v["median_ratio"],
-                     doc["spread"].get(regime), _percent(flip), _percent(sep)])
+        rows.append(
+            [
+                regime,
+                v["n"],
+                _percent(v["separated"]),
+                v["median_ratio"],
+                doc["spread"].get(regime),
+                _percent(flip),
+                _percent(sep),
+            ]
+        )
     return table(
-        ["Regime", "Cells", "Separated, %", "Median runner-up / winner, ×",
-         "Median slowest / fastest, ×", "Flip over all pairs, %", "Flip, separated, %"], rows)
+        [
+            "Regime",
+            "Cells",
+            "Separated, %",
+            "Median runner-up / winner, ×",
+            "Median slowest / fastest, ×",
+            "Flip over all pairs, %",
+            "Flip, separated, %",
+        ],
+        rows,
+    )
 
 
 def device_table(doc: Doc) -> str:
     return table(
-        ["GPU", "SM version", "Architecture", "SMs", "Memory, GB", "L2, MB",
-         "Read ceiling, GB/s", "Event, µs", "Repetitions"],
-        [[d["gpu"], d["cc"], d["arch"], d["sm"], d["mem_gb"], d["l2_mb"], d["bw_gbs"],
-          d["event_us"], d["reps"]] for d in doc["devices"]])
+        [
+            "GPU",
+            "SM version",
+            "Architecture",
+            "SMs",
+            "Memory, GB",
+            "L2, MB",
+            "Read ceiling, GB/s",
+            "Event, µs",
+            "Repetitions",
+        ],
+        [
+            [
+                d["gpu"],
+                d["cc"],
+                d["arch"],
+                d["sm"],
+                d["mem_gb"],
+                d["l2_mb"],
+                d["bw_gbs"],
+                d["event_us"],
+                d["reps"],
+            ]
+            for d in doc["devices"]
+        ],
+    )
 
 
 def dispatch_table(doc: Doc) -> str:
@@ -75,32 +138,74 @@ def dispatch_table(doc: Doc) -> str:
         f"{d['attn_kernel_in_trace']:,}."
     )
     return table(["GPU", "Probed, % of OK rows", "Not the intended kernel, % of probed"], rows) + (
-        f"<p>{escape(note)}</p>")
+        f"<p>{escape(note)}</p>"
+    )
 
 
 def correctness_table(doc: Doc) -> str:
     return table(
-        ["Implementation", "Checks", "Failures", "Largest absolute error", "Largest relative error",
-         "Least cosine", "Error over the naive baseline's, ×"],
-        [[c["impl"], c["n"], c["fail"], c["max_abs"], c["max_rel"], c["min_cos"],
-          c["vs_baseline"]] for c in doc["correctness"]])
+        [
+            "Implementation",
+            "Checks",
+            "Failures",
+            "Largest absolute error",
+            "Largest relative error",
+            "Least cosine",
+            "Error over the naive baseline's, ×",
+        ],
+        [
+            [
+                c["impl"],
+                c["n"],
+                c["fail"],
+                c["max_abs"],
+                c["max_rel"],
+                c["min_cos"],
+                c["vs_baseline"],
+            ]
+            for c in doc["correctness"]
+        ],
+    )
 
 
 def selector_table(doc: Doc) -> str:
     s = doc["selector"]
     if not s["n"]:
         return ""
-    rows = [["decision tree", s["median_regret"], s["p95_regret"], None,
-             _percent(s["accuracy"]), s["n"]]]
-    rows += [[f"always {k}", v["median"], v["p95"], _percent(v["coverage"]), None, None]
-             for k, v in s["vs_fixed"].items()]
-    return table(["Choice", "Median regret, ×", "p95 regret, ×", "Runs in, % of cells",
-                  "Names the winner, %", "Cells judged"], rows)
+    rows = [
+        [
+            "decision tree",
+            s["median_regret"],
+            s["p95_regret"],
+            None,
+            _percent(s["accuracy"]),
+            s["n"],
+        ]
+    ]
+    rows += [
+        [f"always {k}", v["median"], v["p95"], _percent(v["coverage"]), None, None]
+        for k, v in s["vs_fixed"].items()
+    ]
+    return table(
+        [
+            "Choice",
+            "Median regret, ×",
+            "p95 regret, ×",
+            "Runs in, % of cells",
+            "Names the winner, %",
+            "Cells judged",
+        ],
+        rows,
+    )
 
 
 _WORDS = {
-    "is_decode": ("prefill", "decode"), "log_len": "N", "log_batch": "batch",
-    "gqa": "query heads per KV head", "bw_gbs": "read ceiling", "sm": "multiprocessors",
+    "is_decode": ("prefill", "decode"),
+    "log_len": "N",
+    "log_batch": "batch",
+    "gqa": "query heads per KV head",
+    "bw_gbs": "read ceiling",
+    "sm": "multiprocessors",
 }
 
 
@@ -119,7 +224,8 @@ def condition(feature: str, op: str, threshold: float) -> str:
 
 
 def rule_tree(rule: str) -> str:
-    """scikit-learn's rule text as nested lists with conditions in words; text as is when unreadable."""
+    """scikit-learn's rule text as nested lists with conditions in words; text as is when
+    unreadable."""
     out, depth = ["<ul class='tree'>"], 0
     for line in rule.splitlines():
         m = re.match(r"^((?:\|   )*)\|--- (.*)$", line)

@@ -27,7 +27,8 @@
         const sorted = [...rows].sort((a, b) => {
           const x = key(a), y = key(b);
           if (x === null || y === null) return (x === null) - (y === null);
-          const order = typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
+          const numbers = typeof x === "number" && typeof y === "number";
+          const order = numbers ? x - y : String(x).localeCompare(String(y));
           return up ? order : -order;
         });
         table.tBodies[0].append(...sorted);
@@ -45,7 +46,8 @@
 
   document.getElementById("save").addEventListener("click", () => {
     const a = document.createElement("a");
-    const blob = new Blob([document.getElementById("document").textContent], { type: "application/json" });
+    const text = document.getElementById("document").textContent;
+    const blob = new Blob([text], { type: "application/json" });
     a.href = URL.createObjectURL(blob);
     a.download = "attention-portability.json";
     a.click();
@@ -86,7 +88,8 @@
     if (typeof value === "string" && value[0] === "@") return table[value] || color(value.slice(1));
     if (Array.isArray(value)) {
       // Number arrays hold no tokens.
-      return value.length && typeof value[0] === "number" ? value : value.map((v) => resolve(v, table));
+      const numbers = value.length && typeof value[0] === "number";
+      return numbers ? value : value.map((v) => resolve(v, table));
     }
     if (value && typeof value === "object") {
       return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, resolve(v, table)]));
@@ -101,7 +104,8 @@
     gridcolor: color("grid"), zerolinecolor: color("grid"), linecolor: color("faint"),
     automargin: Boolean(own && own.type === "category"), fixedrange: true, ticks: "", ...own,
     tickfont: { size: 11, color: color("soft") },
-    title: own && own.title ? { ...own.title, standoff: 8, font: { size: 12, color: color("soft") } } : undefined,
+    title: own && own.title
+      ? { ...own.title, standoff: 8, font: { size: 12, color: color("soft") } } : undefined,
   });
 
   const draw = (fig) => {
@@ -118,7 +122,8 @@
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(body).fontFamily, size: 12, color: color("ink") },
       margin: { l: 54, r: 16, t: 10, b: 46 }, hovermode: "closest",
-      hoverlabel: { bgcolor: color("panel"), bordercolor: color("faint"), font: { color: color("ink"), size: 12 } },
+      hoverlabel: { bgcolor: color("panel"), bordercolor: color("faint"),
+        font: { color: color("ink"), size: 12 } },
       showlegend: false, ...rest, xaxis: axis(xaxis), yaxis: axis(yaxis),
     };
     return Plotly.react("plot-" + fig.id, data, layout,
@@ -146,7 +151,10 @@
     };
     for (const chip of chips) {
       const impl = chip.dataset.impl;
-      chip.addEventListener("click", () => { gone.has(impl) ? gone.delete(impl) : gone.add(impl); show(); });
+      chip.addEventListener("click", () => {
+        if (!gone.delete(impl)) gone.add(impl);
+        show();
+      });
       chip.addEventListener("dblclick", () => {
         const others = chips.map((c) => c.dataset.impl).filter((i) => i !== impl);
         const alone = !gone.has(impl) && others.every((i) => gone.has(i));
