@@ -9,6 +9,8 @@
 
 #include <cctype>
 #include <chrono>
+#include <map>
+#include <mutex>
 
 namespace attnc::rt {
 namespace {
@@ -22,16 +24,39 @@ std::optional<Assembler> parseAssembler(const std::string &name) {
   return std::nullopt;
 }
 
-/// "13.0" out of "Cuda compilation tools, release 13.0, V13.0.88".
-std::string ptxasVersion(const std::string &path) {
+/// "13.0" out of "Cuda compilation tools, release 13.0, V13.0.88". A ptxas that does not even tell its
+/// version (a wrapper of a removed toolkit, say) is as good as none.
+Result<std::string> ptxasVersion(const std::string &path) {
   Result<SubprocessOutput> output = runSubprocess({path, "--version"});
-  if (!output || output->exitCode != 0)
-    return "unknown";
+  if (!output)
+    return output.status();
+  if (output->exitCode != 0)
+    return environmentError("'{} --version' ended with exit code {}: {}", path, output->exitCode,
+                            firstErrorLine(output->text));
   const std::size_t begin = output->text.find("release ");
-  if (begin == std::string::npos)
-    return "unknown";
   const std::size_t end = output->text.find(',', begin);
-  return output->text.substr(begin + 8, end == std::string::npos ? 8 : end - begin - 8);
+  if (begin == std::string::npos || end == std::string::npos)
+    return environmentError("'{} --version' does not answer like ptxas: {}", path,
+                            firstErrorLine(output->text));
+  return output->text.substr(begin + 8, end - begin - 8);
+}
+
+/// The ptxas of this process's environment. Looked for each time, asked for its version once a path.
+Result<AssemblerInfo> findPtxas() {
+  Result<std::string> path = CudaLocations::find().findProgram("ptxas", "ATTNC_PTXAS");
+  if (!path)
+    return path.status();
+  static std::mutex mutex;
+  static std::map<std::string, std::string> versions;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto known = versions.find(*path);
+  if (known == versions.end()) {
+    Result<std::string> version = ptxasVersion(*path);
+    if (!version)
+      return version.status();
+    known = versions.emplace(*path, std::move(*version)).first;
+  }
+  return AssemblerInfo{Assembler::Ptxas, *path, known->second};
 }
 
 Result<AssemblerInfo> probe(Assembler assembler) {
@@ -43,12 +68,8 @@ Result<AssemblerInfo> probe(Assembler assembler) {
     return AssemblerInfo{assembler, (*api)->path,
                          fmt::format("{}.{}", (*api)->major, (*api)->minor)};
   }
-  case Assembler::Ptxas: {
-    Result<std::string> path = CudaLocations::find().findProgram("ptxas", "ATTNC_PTXAS");
-    if (!path)
-      return path.status();
-    return AssemblerInfo{assembler, *path, {}};
-  }
+  case Assembler::Ptxas:
+    return findPtxas();
   case Assembler::Driver: {
     Result<const cuda::DriverApi *> api = driverApi();
     if (!api)
@@ -117,9 +138,9 @@ Status rejection(const AssemblerInfo &assembler, std::string_view ptx, std::stri
                 : fmt::format("; the PTX could not be kept: {}", file.status().message());
   }
   return Status(StatusCode::CompileFailed,
-                fmt::format("{}{}{} rejected the PTX of '{}' for {}: {}{}",
-                            assemblerName(assembler.kind), assembler.version.empty() ? "" : " ",
-                            assembler.version, options.name, target, firstErrorLine(log), kept),
+                fmt::format("{} {} rejected the PTX of '{}' for {}: {}{}",
+                            assemblerName(assembler.kind), assembler.version, options.name, target,
+                            firstErrorLine(log), kept),
                 log);
 }
 
@@ -169,8 +190,6 @@ std::vector<AssemblerInfo> availableAssemblers() {
     Result<AssemblerInfo> info = probe(assembler);
     if (!info)
       continue;
-    if (assembler == Assembler::Ptxas)
-      info->version = ptxasVersion(info->path);
     if (assembler == Assembler::Driver) {
       int count = 0;
       if ((*driverApi())->cuDeviceGetCount(&count) != cuda::success || count == 0)

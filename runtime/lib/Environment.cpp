@@ -107,7 +107,8 @@ std::string environmentJson() {
   else
     json["nvjitlink"] = missing(api.status());
   Json assemblers = Json::array();
-  json["ptxas"] = missing(locations.findProgram("ptxas", "ATTNC_PTXAS").status());
+  const Result<std::string> ptxas = locations.findProgram("ptxas", "ATTNC_PTXAS");
+  json["ptxas"] = missing(ptxas ? environmentError("'{}' does not run", *ptxas) : ptxas.status());
   for (const AssemblerInfo &info : availableAssemblers()) {
     assemblers.push_back(assemblerName(info.kind));
     if (info.kind == Assembler::Ptxas)

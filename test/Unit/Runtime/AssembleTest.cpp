@@ -171,6 +171,24 @@ TEST(Assemble, X2_AMisspeltAssemblerIsAnError) {
   EXPECT_THAT(status.message(), HasSubstr("'ptxass'; allowed are nvjitlink, ptxas, driver"));
 }
 
+TEST(Assemble, APtxasThatDoesNotRunIsNone) {
+  // As wrappers of removed toolkits do.
+  Result<std::string> script = writeTemporaryFile("#!/bin/sh\necho gone >&2\nexit 127\n", "ptxas", "");
+  ASSERT_TRUE(script.ok());
+  std::filesystem::permissions(*script, std::filesystem::perms::owner_all);
+  ::setenv("ATTNC_PTXAS", script->c_str(), 1);
+  AssembleOptions options;
+  options.use = Assembler::Ptxas;
+  const Status status = assemble(smallPtx("sm_80"), "sm_80", options).status();
+  const std::vector<AssemblerInfo> available = availableAssemblers();
+  ::unsetenv("ATTNC_PTXAS");
+  std::filesystem::remove(*script);
+  EXPECT_EQ(status.code(), StatusCode::Environment);
+  EXPECT_THAT(status.message(), HasSubstr("exit code 127: gone"));
+  for (const AssemblerInfo &info : available)
+    EXPECT_NE(info.kind, Assembler::Ptxas);
+}
+
 TEST(Assemble, TargetNames) {
   for (const char *name : {"sm_80", "sm_90a", "sm_100a", "sm_120", "sm_103f"})
     EXPECT_TRUE(isTargetName(name)) << name;
