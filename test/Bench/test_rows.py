@@ -127,6 +127,8 @@ def test_nan_samples_become_null_and_are_noted(jsonl):
     assert got.rows[0]["samples_us"] == [10.0, 12.0, None]
     assert got.rows[0]["median_us"] == 11.0
     assert "samples without a number" in got.notes[0]
+    line = json.dumps(row([12345.0])).replace("12345.0", "1e999")
+    assert R.read_rows([jsonl("b.jsonl", [line])]).rows[0]["median_us"] is None
 
 
 def test_duplicates(jsonl):

@@ -183,9 +183,15 @@ def validate(row: Any) -> dict[str, Any]:
     return row
 
 
+def _finite(text: str) -> float | None:
+    value = float(text)
+    return value if math.isfinite(value) else None
+
+
 def _decode(raw: bytes) -> Any:
-    # NaN and Infinity are not JSON but some writers emit them: a time that is no number is null.
-    return json.loads(raw.decode("utf-8"), parse_constant=lambda _: None)
+    # NaN and Infinity are not JSON but some writers emit them, and 1e999 overflows: a time that is
+    # no number is null.
+    return json.loads(raw.decode("utf-8"), parse_constant=lambda _: None, parse_float=_finite)
 
 
 def read_file(path: str | Path) -> tuple[list[tuple[int, dict]], list[Problem], list[str], int]:
