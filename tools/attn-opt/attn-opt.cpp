@@ -11,12 +11,16 @@
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
+  mlir::attn::registerAttnChooseConfig();
   mlir::attn::registerAttnDeriveKvBounds();
   mlir::attn::registerAttnResolveVariant();
   mlir::attn::registerAttnSplitKv();
+  mlir::tile::registerTileAssignLayouts();
+  mlir::tile::registerTilePipelineLoads();
   mlir::tile::registerTileSplitKvRange();
   mlir::tile::registerTileExpandSoftmax();
   attnc::registerConvertAttnToTile();
+  attnc::registerConvertTileToNVVM();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   attnc::registerConvertTileToLinalg();

@@ -29,10 +29,11 @@ tile.kernel @products_anchor(%q: !g {tile.name = "q"}, %n: i32 {tile.name = "max
 // -----
 
 !g = memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
+!o = memref<?x?x?x16xbf16, strided<[?, ?, ?, 1]>>
 
 // One iota, asked for along the rows and along the columns.
 // CHECK-LABEL: tile.kernel @remakes_iota
-tile.kernel @remakes_iota(%q: !g {tile.name = "q"}, %n: i32 {tile.name = "max_len_q"})
+tile.kernel @remakes_iota(%q: !g {tile.name = "q"}, %x: !o {tile.name = "o"}, %n: i32 {tile.name = "max_len_q"})
     attributes {warps = 1 : i32, role = "main", grid = 1} {
   %c0 = arith.constant 0 : i32
   %zero = arith.constant dense<0.0> : tensor<16x16xf32>
@@ -46,9 +47,9 @@ tile.kernel @remakes_iota(%q: !g {tile.name = "q"}, %n: i32 {tile.name = "max_le
   %r = tile.broadcast %i dim 1 : tensor<16xi32> -> tensor<16x16xi32>
   %c = tile.broadcast %i dim 0 : tensor<16xi32> -> tensor<16x16xi32>
   %le = arith.cmpi sle, %c, %r : tensor<16x16xi32>
-  %x = arith.select %le, %s, %zero : tensor<16x16xi1>, tensor<16x16xf32>
-  %xb = arith.truncf %x : tensor<16x16xf32> to tensor<16x16xbf16>
-  tile.store %xb, %q[%c0, %c0, %c0] limit %n : tensor<16x16xbf16> -> !g
+  %m = arith.select %le, %s, %zero : tensor<16x16xi1>, tensor<16x16xf32>
+  %xb = arith.truncf %m : tensor<16x16xf32> to tensor<16x16xbf16>
+  tile.store %xb, %x[%c0, %c0, %c0] limit %n : tensor<16x16xbf16> -> !o
   tile.return
 }
 
