@@ -2,9 +2,8 @@
 #include "ExpressionNodes.h"
 #include "SpecVariants.h"
 
+#include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 using namespace llvm;
 
@@ -206,13 +205,8 @@ private:
 
 std::string floatText(double value) {
   char buffer[32];
-  float single = static_cast<float>(value);
-  for (int digits = 1; digits <= 9; ++digits) {
-    std::snprintf(buffer, sizeof buffer, "%.*g", digits, static_cast<double>(single));
-    if (std::strtof(buffer, nullptr) == single)
-      break;
-  }
-  std::string text = buffer;
+  auto result = std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(value));
+  std::string text(buffer, result.ptr);
   if (text.find_first_of(".e") == std::string::npos)
     text += ".0";
   return text;
