@@ -348,8 +348,7 @@ def sections(doc: Doc) -> tuple[list[tuple[str, str]], list[dict]]:
             "Dispatch",
             findings.dispatch(doc),
             _p("The name of an implementation is a claim; the profiler says which kernel ran.")
-            + _grid(disp, True)
-            + dispatch_table(doc),
+            + (_grid(disp, True) + dispatch_table(doc) if disp else ""),
         )
     )
     out.append(
@@ -406,7 +405,10 @@ def _provenance(doc: Doc) -> str:
         )
     software = table(
         ["Library", "Version"],
-        [[k, v if v is not None else "not installed"] for k, v in doc["software"].items()],
+        [
+            [k, v if v is not None else "not installed or not stated"]
+            for k, v in doc["software"].items()
+        ],
     )
     out = "".join(_p(w) for w in words) + "<h3>Devices</h3>" + device_table(doc)
     out += "<h3>Software</h3>" + software

@@ -109,7 +109,7 @@ def device_table(doc: Doc) -> str:
             "Memory, GB",
             "L2, MB",
             "Read ceiling, GB/s",
-            "Event, µs",
+            "Empty event pair, µs",
             "Repetitions",
         ],
         [

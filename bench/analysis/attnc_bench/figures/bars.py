@@ -125,6 +125,7 @@ def _regret_fig(fid: str, title: str, tree: dict | None, fixed: dict, ids: list[
     return {
         "id": fid,
         "title": title,
+        "note": "● median  ◆ p95",
         "group": "regret",
         "height": 110 + 32 * len(entries),
         "views": [
@@ -134,7 +135,7 @@ def _regret_fig(fid: str, title: str, tree: dict | None, fixed: dict, ids: list[
                 "layout": {
                     "xaxis": {
                         "type": "log",
-                        "title": {"text": "slower than the winner (● median, ◆ p95)"},
+                        "title": {"text": "slower than the winner"},
                         "tickvals": [0.1, 1, 10, 100, 900, 9900],
                         "ticktext": ["0.1%", "1%", "10%", "2×", "10×", "100×"],
                     },
@@ -173,7 +174,7 @@ def regret(doc: Doc) -> list[Fig]:
 
 def dispatch(doc: Doc) -> list[Fig]:
     flows = doc["dispatch"]["flows"]
-    if not flows:
+    if all(f["observed"] == "unprobed" for f in flows):
         return []
     impls = sorted({f["impl"] for f in flows}, reverse=True)
     total = {i: sum(f["n"] for f in flows if f["impl"] == i) for i in impls}

@@ -287,7 +287,7 @@ def coverage(doc: Doc) -> list[Fig]:
                                 "z": z,
                                 "text": text,
                                 "texttemplate": "%{text}",
-                                "textfont": {"size": 11},
+                                "textfont": {"size": 11, "color": "#fff"},
                                 "hovertext": hover,
                                 "hoverinfo": "text",
                                 "colorscale": "@cover",

@@ -81,7 +81,7 @@
   const scales = () => ({
     "@seq": [[0, color("seq0")], [1, color("seq1")]],
     "@div": [[0, color("div0")], [0.5, color("div1")], [1, color("div2")]],
-    "@cover": [[0, color("div0")], [0.5, "#d9a441"], [1, color("div2")]],
+    "@cover": [[0, color("div0")], [0.5, "#a9782a"], [1, color("div2")]],
   });
   // Replaces theme tokens ("@ink", "@seq") by colours, everywhere in a specification.
   const resolve = (value, table) => {
@@ -121,7 +121,7 @@
     const layout = {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(body).fontFamily, size: 12, color: color("ink") },
-      margin: { l: 54, r: 16, t: 10, b: 46 }, hovermode: "closest",
+      margin: { l: 54, r: 16, t: 10, b: xaxis && xaxis.title ? 46 : 28 }, hovermode: "closest",
       hoverlabel: { bgcolor: color("panel"), bordercolor: color("faint"),
         font: { color: color("ink"), size: 12 } },
       showlegend: false, ...rest, xaxis: axis(xaxis), yaxis: axis(yaxis),
