@@ -24,8 +24,8 @@ std::optional<Assembler> parseAssembler(const std::string &name) {
   return std::nullopt;
 }
 
-/// "13.0" out of "Cuda compilation tools, release 13.0, V13.0.88". A ptxas that does not even tell its
-/// version (a wrapper of a removed toolkit, say) is as good as none.
+/// "13.0" out of "Cuda compilation tools, release 13.0, V13.0.88". A ptxas that does not even tell
+/// its version (a wrapper of a removed toolkit, say) is as good as none.
 Result<std::string> ptxasVersion(const std::string &path) {
   Result<SubprocessOutput> output = runSubprocess({path, "--version"});
   if (!output)
@@ -41,7 +41,8 @@ Result<std::string> ptxasVersion(const std::string &path) {
   return output->text.substr(begin + 8, end - begin - 8);
 }
 
-/// The ptxas of this process's environment. Looked for each time, asked for its version once a path.
+/// The ptxas of this process's environment. Looked for each time, asked for its version once a
+/// path.
 Result<AssemblerInfo> findPtxas() {
   Result<std::string> path = CudaLocations::find().findProgram("ptxas", "ATTNC_PTXAS");
   if (!path)
@@ -132,8 +133,8 @@ Status rejection(const AssemblerInfo &assembler, std::string_view ptx, std::stri
                  const AssembleOptions &options, const std::string &log) {
   std::string kept;
   if (options.keepRejectedPtx) {
-    Result<std::string> file = writeTemporaryFile(ptx, "attnc-" + options.name + "-" + std::string(target),
-                                                  ".ptx", options.tempDirectory);
+    Result<std::string> file = writeTemporaryFile(
+        ptx, "attnc-" + options.name + "-" + std::string(target), ".ptx", options.tempDirectory);
     kept = file ? fmt::format("; the PTX is kept in {}", *file)
                 : fmt::format("; the PTX could not be kept: {}", file.status().message());
   }
@@ -212,9 +213,9 @@ Result<AssembleResult> assemble(std::string_view ptx, std::string_view target,
   const auto start = std::chrono::steady_clock::now();
   Result<BackendOutput> output = runBackend(*assembler, ptx, target, options);
   if (!output)
-    return output.status().withContext(
-        fmt::format("assembling '{}' for {}", options.name, target));
-  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+    return output.status().withContext(fmt::format("assembling '{}' for {}", options.name, target));
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - start;
   if (!output->accepted)
     return rejection(*assembler, ptx, target, options, output->log);
   AssembleResult result;

@@ -1,5 +1,5 @@
-// The three ways to turn PTX into a cubin. Each takes PTX and gives a cubin and a log; choosing one,
-// naming the failure and keeping rejected PTX is done once, in Assemble.cpp.
+// The three ways to turn PTX into a cubin. Each takes PTX and gives a cubin and a log; choosing
+// one, naming the failure and keeping rejected PTX is done once, in Assemble.cpp.
 #ifndef ATTNC_RUNTIME_LIB_ASSEMBLERBACKENDS_H
 #define ATTNC_RUNTIME_LIB_ASSEMBLERBACKENDS_H
 

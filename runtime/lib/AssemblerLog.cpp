@@ -14,7 +14,8 @@ std::vector<std::string_view> linesOf(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    while (!line.empty() && (std::isspace(static_cast<unsigned char>(line.back())) || line.back() == '\0'))
+    while (!line.empty() &&
+           (std::isspace(static_cast<unsigned char>(line.back())) || line.back() == '\0'))
       line.remove_suffix(1);
     while (!line.empty() && std::isspace(static_cast<unsigned char>(line.front())))
       line.remove_prefix(1);
@@ -87,8 +88,8 @@ std::vector<KernelResources> parseResources(std::string_view log) {
 std::vector<std::string> parseWarnings(std::string_view log) {
   std::vector<std::string> warnings;
   for (std::string_view line : linesOf(log)) {
-    // C75xx are advice that the generated code was serialised or a register limit ignored; they come
-    // as "info", though each costs much of the kernel's speed.
+    // C75xx are advice that the generated code was serialised or a register limit ignored; they
+    // come as "info", though each costs much of the kernel's speed.
     const bool advisory = contains(line, "(C75") || contains(line, "Potential Performance Loss");
     if (!advisory && !contains(line, "warning") && !contains(line, "Warning"))
       continue;
@@ -97,8 +98,8 @@ std::vector<std::string> parseWarnings(std::string_view log) {
   }
   for (const KernelResources &kernel : parseResources(log))
     if (kernel.spillStoreBytes > 0 || kernel.spillLoadBytes > 0)
-      warnings.push_back("kernel " + kernel.entry + " spills: " +
-                         std::to_string(kernel.spillStoreBytes) + " bytes stored, " +
+      warnings.push_back("kernel " + kernel.entry +
+                         " spills: " + std::to_string(kernel.spillStoreBytes) + " bytes stored, " +
                          std::to_string(kernel.spillLoadBytes) + " bytes loaded with " +
                          std::to_string(kernel.registers) + " registers");
   return warnings;

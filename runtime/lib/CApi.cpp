@@ -91,8 +91,8 @@ Status finishLoad(Result<Package> loaded, attnc_package **package) {
   Result<std::string> manifest = loaded->manifestJson();
   if (!manifest)
     return manifest.status();
-  *package = new attnc_package{std::make_shared<const Package>(std::move(*loaded)),
-                               std::move(*manifest)};
+  *package =
+      new attnc_package{std::make_shared<const Package>(std::move(*loaded)), std::move(*manifest)};
   return {};
 }
 

@@ -29,9 +29,7 @@ inline std::optional<std::int64_t> checkedMul(std::int64_t a, std::int64_t b) {
 }
 
 /// Rounded towards plus infinity. \p b must be positive.
-inline std::int64_t ceilDiv(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b > 0 ? 1 : 0);
-}
+inline std::int64_t ceilDiv(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
 } // namespace attnc::rt
 

@@ -133,8 +133,9 @@ Result<cuda::NvJitLinkApi> loadNvJitLink(const CudaLocations &locations) {
   request.what = "nvJitLink";
   request.fileNames = {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"};
   request.overrideVariable = "ATTNC_NVJITLINK";
-  request.advice = "install the CUDA toolkit or the wheel nvidia-nvjitlink and name its directory in "
-                   "ATTNC_CUDA_PATH";
+  request.advice =
+      "install the CUDA toolkit or the wheel nvidia-nvjitlink and name its directory in "
+      "ATTNC_CUDA_PATH";
   Result<DynamicLibrary> library = DynamicLibrary::open(request, locations);
   if (!library)
     return library.status();

@@ -85,7 +85,8 @@ public:
   /// A directory whose children are wheels: nvidia/cu13/{lib,bin,include}, nvidia/nvjitlink/lib, …
   void addWheels(const fs::path &directory) {
     for (const fs::path &wheel : sortedSubdirectories(directory))
-      if (isDirectory(wheel / "lib") || isDirectory(wheel / "bin") || isDirectory(wheel / "include"))
+      if (isDirectory(wheel / "lib") || isDirectory(wheel / "bin") ||
+          isDirectory(wheel / "include"))
         addRoot(wheel);
   }
 

@@ -89,9 +89,9 @@ Status Device::synchronize() const {
 }
 
 ContextGuard::ContextGuard(const Device &device)
-    : device(device), result(driverStatus(device.api(),
-                                          device.api().cuCtxPushCurrent(device.context()),
-                                          "cuCtxPushCurrent", {{}, device.properties().sm})) {}
+    : device(device),
+      result(driverStatus(device.api(), device.api().cuCtxPushCurrent(device.context()),
+                          "cuCtxPushCurrent", {{}, device.properties().sm})) {}
 
 ContextGuard::~ContextGuard() {
   if (!result.ok())

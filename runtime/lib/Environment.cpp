@@ -11,9 +11,7 @@
 namespace attnc::rt {
 namespace {
 
-Json missing(const Status &status) {
-  return {{"found", false}, {"reason", status.message()}};
-}
+Json missing(const Status &status) { return {{"found", false}, {"reason", status.message()}}; }
 
 std::string cudaVersion(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
@@ -87,12 +85,9 @@ std::string environmentJson() {
   const CudaLocations locations = CudaLocations::find();
   Json driver = describeDriver(locations);
   Json gpus = describeGpus(driver);
-  Json json = {{"runtime", runtimeVersion()},
-               {"driver", std::move(driver)},
-               {"gpus", std::move(gpus)},
-               {"nvml", describeNvml()},
-               {"cudnn", describeCudnn(locations)},
-               {"library_dirs", locations.libraryDirs},
+  Json json = {{"runtime", runtimeVersion()},       {"driver", std::move(driver)},
+               {"gpus", std::move(gpus)},           {"nvml", describeNvml()},
+               {"cudnn", describeCudnn(locations)}, {"library_dirs", locations.libraryDirs},
                {"remarks", locations.remarks}};
   if (Result<const cuda::NvrtcApi *> api = nvrtcApi())
     json["nvrtc"] = {{"found", true},

@@ -79,9 +79,9 @@ Result<std::shared_ptr<Executable>> Executable::load(std::shared_ptr<Device> dev
     if (!assembled)
       return assembled.status();
     image = std::move(assembled->cubin);
-    executable->loadedFrom = fmt::format("PTX for {} assembled for {} by {} {}", package.target,
-                                         target, assemblerName(assembled->assembler.kind),
-                                         assembled->assembler.version);
+    executable->loadedFrom =
+        fmt::format("PTX for {} assembled for {} by {} {}", package.target, target,
+                    assemblerName(assembled->assembler.kind), assembled->assembler.version);
   }
   Result<std::shared_ptr<Module>> module = Module::load(device, image, package.name);
   if (!module)

@@ -17,9 +17,9 @@ struct OpName {
 };
 
 constexpr OpName binaryOps[] = {
-    {Expression::Op::Add, "add"},         {Expression::Op::Sub, "sub"},
-    {Expression::Op::Mul, "mul"},         {Expression::Op::CeilDiv, "ceildiv"},
-    {Expression::Op::Min, "min"},         {Expression::Op::Max, "max"},
+    {Expression::Op::Add, "add"}, {Expression::Op::Sub, "sub"},
+    {Expression::Op::Mul, "mul"}, {Expression::Op::CeilDiv, "ceildiv"},
+    {Expression::Op::Min, "min"}, {Expression::Op::Max, "max"},
 };
 
 const char *opName(Expression::Op op) {
@@ -78,8 +78,9 @@ public:
           "found {}",
           json.is_array() ? fmt::format("an array of {}", json.size()) : describeJson(json));
     const auto &name = json[0].get_ref<const std::string &>();
-    const auto *entry = std::find_if(std::begin(binaryOps), std::end(binaryOps),
-                                     [&](const OpName &candidate) { return name == candidate.name; });
+    const auto *entry =
+        std::find_if(std::begin(binaryOps), std::end(binaryOps),
+                     [&](const OpName &candidate) { return name == candidate.name; });
     if (entry == std::end(binaryOps))
       return invalidArgument("unknown operation '{}'; allowed are add, sub, mul, ceildiv, min, max",
                              name.substr(0, 64));
@@ -184,8 +185,8 @@ Result<std::int64_t> Expression::evaluate(const SymbolTable &symbols) const {
     stack.pop_back();
     const std::int64_t a = stack.back();
     if (step.op == Op::CeilDiv && b < 1)
-      return invalidArgument("expression {} divides by {}; the divisor must be 1 or more",
-                             toJson(), b);
+      return invalidArgument("expression {} divides by {}; the divisor must be 1 or more", toJson(),
+                             b);
     std::optional<std::int64_t> value = apply(step.op, a, b);
     if (!value)
       return invalidArgument("expression {} overflows 64 bits at {} of {} and {}", toJson(),

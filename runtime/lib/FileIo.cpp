@@ -92,7 +92,8 @@ Result<std::string> writeTemporaryFile(std::string_view bytes, const std::string
   // A name from a spec must not leave the directory.
   std::string stem;
   for (char c : prefix.substr(0, 100))
-    stem += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' ? c : '_';
+    stem +=
+        std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.' ? c : '_';
   std::string path = base + "/" + stem + "-XXXXXX" + suffix;
   FileDescriptor file{::mkostemps(path.data(), int(suffix.size()), O_CLOEXEC)};
   if (file.fd < 0)

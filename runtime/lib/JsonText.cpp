@@ -70,8 +70,7 @@ JsonFields::JsonFields(const Json &object, std::string path, Status &status)
     : value(object), path(std::move(path)), status(status) {
   if (status.ok() && !value.is_object())
     status = invalidArgument("{}: expected an object, found {}",
-                             this->path.empty() ? "the document" : this->path,
-                             describeJson(value));
+                             this->path.empty() ? "the document" : this->path, describeJson(value));
 }
 
 std::string JsonFields::pathOf(const std::string &key) const {
@@ -126,9 +125,9 @@ std::int64_t JsonFields::integer(const char *key, std::int64_t min, std::int64_t
     fail(key, fmt::format("expected an integer, found {}", describeJson(*field)));
     return min;
   }
-  const bool tooLarge = field->is_number_unsigned() &&
-                        field->get<std::uint64_t>() >
-                            std::uint64_t(std::numeric_limits<std::int64_t>::max());
+  const bool tooLarge =
+      field->is_number_unsigned() &&
+      field->get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max());
   const std::int64_t number = tooLarge ? 0 : field->get<std::int64_t>();
   if (tooLarge || number < min || number > max) {
     fail(key, fmt::format("{} is out of range; allowed are {} to {}", field->dump(), min, max));

@@ -32,8 +32,9 @@ Result<std::shared_ptr<Module>> Module::load(std::shared_ptr<Device> device, std
     std::string message = status.message();
     if (result == cuda::errorUnsupportedPtxVersion) {
       const std::size_t at = image.find(".version ");
-      const std::string_view version =
-          at == std::string_view::npos ? "unknown" : image.substr(at + 9, image.find('\n', at) - at - 9);
+      const std::string_view version = at == std::string_view::npos
+                                           ? "unknown"
+                                           : image.substr(at + 9, image.find('\n', at) - at - 9);
       message += fmt::format("; PTX ISA {}, driver for CUDA {}.{}", version, api.version / 1000,
                              api.version % 1000 / 10);
     }
@@ -72,8 +73,7 @@ Result<Kernel> Module::kernel(const std::string &entry, std::int64_t sharedBytes
                     {cuda::functionLocalBytes, &local},
                     {cuda::functionStaticShared, &shared}};
   for (const auto &item : attributes)
-    if (cuda::CUresult result =
-            api.cuFuncGetAttribute(item.value, item.attribute, kernel.function);
+    if (cuda::CUresult result = api.cuFuncGetAttribute(item.value, item.attribute, kernel.function);
         result != cuda::success)
       return driverStatus(api, result, "cuFuncGetAttribute", context);
   kernel.local = local;
@@ -88,7 +88,8 @@ Result<Kernel> Module::kernel(const std::string &entry, std::int64_t sharedBytes
     if (cuda::CUresult result = api.cuFuncSetAttribute(
             kernel.function, cuda::functionMaxDynamicShared, int(sharedBytes));
         result != cuda::success)
-      return driverStatus(api, result, "cuFuncSetAttribute(MAX_DYNAMIC_SHARED_SIZE_BYTES)", context);
+      return driverStatus(api, result, "cuFuncSetAttribute(MAX_DYNAMIC_SHARED_SIZE_BYTES)",
+                          context);
   return kernel;
 }
 

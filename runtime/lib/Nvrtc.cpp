@@ -78,15 +78,15 @@ Result<NvrtcResult> compileCuda(std::string_view source, std::string_view target
 
   Program program(api);
   const std::string text(source);
-  if (auto code = api.nvrtcCreateProgram(&program.handle, text.c_str(), options.name.c_str(),
-                                         int(headerNames.size()), headerTexts.data(),
-                                         headerNames.data());
+  if (auto code =
+          api.nvrtcCreateProgram(&program.handle, text.c_str(), options.name.c_str(),
+                                 int(headerNames.size()), headerTexts.data(), headerNames.data());
       code != 0)
     return nvrtcStatus(api, code, "nvrtcCreateProgram");
   const auto compiled =
       api.nvrtcCompileProgram(program.handle, int(arguments.size()), arguments.data());
-  Result<std::string> log = readBytes(program, api.nvrtcGetProgramLogSize, api.nvrtcGetProgramLog,
-                                      "nvrtcGetProgramLog");
+  Result<std::string> log =
+      readBytes(program, api.nvrtcGetProgramLogSize, api.nvrtcGetProgramLog, "nvrtcGetProgramLog");
   if (!log)
     return log.status();
   dropTerminator(*log);
@@ -107,7 +107,8 @@ Result<NvrtcResult> compileCuda(std::string_view source, std::string_view target
   if (!cubin)
     return cubin.status();
 
-  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - start;
   NvrtcResult result;
   result.ptx = std::move(*ptx);
   result.assembled.cubin = std::move(*cubin);

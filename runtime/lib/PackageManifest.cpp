@@ -14,8 +14,10 @@ struct KindName {
   ParamKind kind;
   const char *name;
 };
-constexpr KindName kindNames[] = {
-    {ParamKind::Tensor, "tensor"}, {ParamKind::I32, "i32"}, {ParamKind::I64, "i64"}, {ParamKind::F32, "f32"}};
+constexpr KindName kindNames[] = {{ParamKind::Tensor, "tensor"},
+                                  {ParamKind::I32, "i32"},
+                                  {ParamKind::I64, "i64"},
+                                  {ParamKind::F32, "f32"}};
 
 const char *kindName(ParamKind kind) {
   for (const KindName &entry : kindNames)
@@ -126,7 +128,8 @@ KernelDesc readKernel(const Json &json, const std::string &path, Status &status)
     fields.fail("grid", "missing; expected an expression");
   if (const Json *params = fields.array("params"))
     for (std::size_t i = 0; i < params->size() && fields.ok(); ++i)
-      kernel.params.push_back(readParam((*params)[i], fmt::format("{}.params[{}]", path, i), status));
+      kernel.params.push_back(
+          readParam((*params)[i], fmt::format("{}.params[{}]", path, i), status));
   return kernel;
 }
 

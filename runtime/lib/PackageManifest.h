@@ -1,4 +1,5 @@
-// The JSON side of packages: manifest to struct and back. Blobs and file framing are in Package.cpp.
+// The JSON side of packages: manifest to struct and back. Blobs and file framing are in
+// Package.cpp.
 #ifndef ATTNC_RUNTIME_LIB_PACKAGEMANIFEST_H
 #define ATTNC_RUNTIME_LIB_PACKAGEMANIFEST_H
 
@@ -22,8 +23,8 @@ struct Manifest {
   std::map<std::string, BlobRange> blobs;
 };
 
-/// \returns InvalidArgument naming the field. Ranges are only checked to be non-negative: the file's
-/// size is the caller's to know.
+/// \returns InvalidArgument naming the field. Ranges are only checked to be non-negative: the
+/// file's size is the caller's to know.
 Result<Manifest> manifestFromJson(const Json &json);
 
 Json manifestToJson(const Manifest &manifest);

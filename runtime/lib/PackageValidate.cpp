@@ -23,11 +23,11 @@ bool oneOf(const std::string &value, std::initializer_list<const char *> allowed
 
 /// A PTX identifier, so that it can be printed and looked up safely.
 bool isIdentifier(const std::string &name) {
-  if (name.empty() || name.size() > maxNameLength || std::isdigit(static_cast<unsigned char>(name[0])))
+  if (name.empty() || name.size() > maxNameLength ||
+      std::isdigit(static_cast<unsigned char>(name[0])))
     return false;
-  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return std::isalnum(c) || c == '_' || c == '$';
-  });
+  return std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '$'; });
 }
 
 Status checkName(const std::string &path, const std::string &name) {
@@ -122,8 +122,8 @@ Status checkKernel(const std::string &path, const KernelDesc &kernel) {
     slots += paramSlots(param);
   }
   if (slots > maxParamSlots)
-    return invalidArgument("{}.params: expand to {} kernel parameters; at most {} are allowed", path,
-                           slots, maxParamSlots);
+    return invalidArgument("{}.params: expand to {} kernel parameters; at most {} are allowed",
+                           path, slots, maxParamSlots);
   return {};
 }
 

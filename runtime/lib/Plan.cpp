@@ -32,12 +32,18 @@ std::optional<std::int64_t> fixedScalar(const std::string &name, const ProblemDe
   const struct {
     const char *name;
     std::int64_t value;
-  } table[] = {{"batch", sizes.batch},          {"len_q", sizes.maxLenQ},
-               {"len_kv", sizes.maxLenKv},      {"max_len_q", sizes.maxLenQ},
-               {"max_len_kv", sizes.maxLenKv},  {"heads_q", problem.headsQ},
-               {"heads_kv", problem.headsKv},   {"splits", sizes.splits},
-               {"total_q", sizes.totalQ},       {"total_kv", sizes.totalKv},
-               {"pages", sizes.pages},          {"max_pages", sizes.maxPages},
+  } table[] = {{"batch", sizes.batch},
+               {"len_q", sizes.maxLenQ},
+               {"len_kv", sizes.maxLenKv},
+               {"max_len_q", sizes.maxLenQ},
+               {"max_len_kv", sizes.maxLenKv},
+               {"heads_q", problem.headsQ},
+               {"heads_kv", problem.headsKv},
+               {"splits", sizes.splits},
+               {"total_q", sizes.totalQ},
+               {"total_kv", sizes.totalKv},
+               {"pages", sizes.pages},
+               {"max_pages", sizes.maxPages},
                {"page_size", problem.pageSize.value_or(0)}};
   for (const auto &entry : table)
     if (name == entry.name)
@@ -90,8 +96,7 @@ private:
         return splits.status();
       state->sizes.splits = *splits;
     }
-    state->empty =
-        state->sizes.batch == 0 || state->sizes.maxLenQ == 0 || state->sizes.totalQ == 0;
+    state->empty = state->sizes.batch == 0 || state->sizes.maxLenQ == 0 || state->sizes.totalQ == 0;
     return {};
   }
 
@@ -156,8 +161,8 @@ private:
 
   Status addTensor(const ParamDesc &param, ParamSource &source) {
     const auto &workspaces = state->package->workspace;
-    if (auto index = indexOf(workspaces, param.name,
-                             [](const WorkspaceDesc &item) { return item.name; })) {
+    if (auto index =
+            indexOf(workspaces, param.name, [](const WorkspaceDesc &item) { return item.name; })) {
       const WorkspaceDesc &item = workspaces[*index];
       if (item.shape.size() != std::size_t(param.rank) || item.dtype != param.dtype)
         return invalidArgument("package: parameter '{}' is {} of rank {}, its workspace {} of rank "
@@ -168,8 +173,7 @@ private:
       source.index = *index;
       return {};
     }
-    Result<TensorRule> rule =
-        makeTensorRule(param, state->package->problem, state->sizes, symbols);
+    Result<TensorRule> rule = makeTensorRule(param, state->package->problem, state->sizes, symbols);
     if (!rule)
       return rule.status();
     source.from = ParamSource::From::UserTensor;
@@ -204,7 +208,8 @@ private:
     }
     if (param.name.rfind("arg.", 0) == 0) {
       source.from = ParamSource::From::UserScalar;
-      auto index = indexOf(state->scalarNames, param.name, [](const std::string &item) { return item; });
+      auto index =
+          indexOf(state->scalarNames, param.name, [](const std::string &item) { return item; });
       if (!index) {
         if (state->scalarNames.size() == maxBoundScalars)
           return unsupported("package: more than {} scalars", maxBoundScalars);
@@ -222,11 +227,12 @@ private:
             ? std::nullopt
             : fixedScalar(param.name, state->package->problem, state->sizes);
     if (!value)
-      return unsupported("package: scalar parameter '{}' is not known to this runtime; it knows "
-                         "batch, len_q, len_kv, max_len_q, max_len_kv, heads_q, heads_kv, splits, "
-                         "total_q, total_kv, pages, max_pages, page_size (integers), scale (f32) and "
-                         "arg.NAME",
-                         param.name);
+      return unsupported(
+          "package: scalar parameter '{}' is not known to this runtime; it knows "
+          "batch, len_q, len_kv, max_len_q, max_len_kv, heads_q, heads_kv, splits, "
+          "total_q, total_kv, pages, max_pages, page_size (integers), scale (f32) and "
+          "arg.NAME",
+          param.name);
     source.fixed = *value; // checkSizes and the package's check keep every one within 32 bits.
     return {};
   }

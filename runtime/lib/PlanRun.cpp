@@ -1,5 +1,5 @@
-// Running a plan: bind by name, check, build the kernel parameters, launch. No allocation on the way
-// to a successful launch.
+// Running a plan: bind by name, check, build the kernel parameters, launch. No allocation on the
+// way to a successful launch.
 #include "KernelAbi.h"
 #include "PlanState.h"
 #include "StatusFormat.h"
@@ -146,9 +146,9 @@ bool takesScale(const std::vector<PlannedKernel> &kernels) {
 
 } // namespace
 
-Status Plan::run(const TensorBinding *tensors, std::size_t tensorCount, const ScalarBinding *scalars,
-                 std::size_t scalarCount, std::uint64_t workspace, std::uint64_t workspaceSize,
-                 void *stream) const {
+Status Plan::run(const TensorBinding *tensors, std::size_t tensorCount,
+                 const ScalarBinding *scalars, std::size_t scalarCount, std::uint64_t workspace,
+                 std::uint64_t workspaceSize, void *stream) const {
   Bindings bound;
   if (Status status = bindTensors(state->tensorRules, tensors, tensorCount, bound); !status.ok())
     return status;

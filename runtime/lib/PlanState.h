@@ -61,7 +61,7 @@ struct Plan::State {
   std::vector<TensorRule> tensorRules;
   std::vector<TensorRequirement> requirements; ///< Parallel to tensorRules.
   std::vector<std::string> scalarNames;
-  std::vector<PlannedScalar> scalars; ///< Parallel to scalarNames.
+  std::vector<PlannedScalar> scalars;       ///< Parallel to scalarNames.
   std::vector<PlannedWorkspace> workspaces; ///< Parallel to Package::workspace.
   std::uint64_t workspaceBytes = 0;
   std::vector<PlannedKernel> kernels;

@@ -71,7 +71,8 @@ Result<Entry> readEntry(const std::string &name, const Json &json, std::uint64_t
                        path, dtype.substr(0, 64));
   entry.tensor.dtype = *type;
   if (shape->size() > maxRank)
-    return invalidArgument("{}: {} dimensions; at most {} are allowed", path, shape->size(), maxRank);
+    return invalidArgument("{}: {} dimensions; at most {} are allowed", path, shape->size(),
+                           maxRank);
   for (const Json &dimension : *shape) {
     if (!dimension.is_number_unsigned() ||
         dimension.get<std::uint64_t>() > std::uint64_t(std::numeric_limits<std::int64_t>::max()))
@@ -120,9 +121,10 @@ Result<Header> parseHeader(std::string_view text, std::uint64_t dataBytes,
       return entry.status().withContext(source);
     header.entries.push_back(std::move(*entry));
   }
-  std::stable_sort(header.entries.begin(), header.entries.end(), [](const Entry &a, const Entry &b) {
-    return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
-  });
+  std::stable_sort(header.entries.begin(), header.entries.end(),
+                   [](const Entry &a, const Entry &b) {
+                     return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
+                   });
   std::uint64_t position = 0;
   for (const Entry &entry : header.entries) {
     if (entry.begin != position)

@@ -44,11 +44,11 @@ Status checkOffsets(const char *name, const std::vector<std::int32_t> &offsets, 
   for (std::size_t i = 1; i < offsets.size(); ++i) {
     const std::int64_t length = std::int64_t(offsets[i]) - offsets[i - 1];
     if (length < 0)
-      return invalidArgument("{}[{}] is {}, less than the {} before it; offsets never fall", name, i,
-                             offsets[i], offsets[i - 1]);
+      return invalidArgument("{}[{}] is {}, less than the {} before it; offsets never fall", name,
+                             i, offsets[i], offsets[i - 1]);
     if (length > maxLength)
-      return invalidArgument("{}: sequence {} has {} tokens; {} is {}", name, i - 1, length, maxName,
-                             maxLength);
+      return invalidArgument("{}: sequence {} has {} tokens; {} is {}", name, i - 1, length,
+                             maxName, maxLength);
   }
   if (offsets.back() > total)
     return invalidArgument("{}: the last offset is {}; {} is {}", name, offsets.back(), totalName,
@@ -154,8 +154,7 @@ Result<std::int64_t> chooseSplits(const Package &package, const ProblemSizes &si
   if (!blocks)
     return blocks.status().withContext("grid of " + package.kernels.front().entry);
   constexpr std::int64_t shortestPart = 256, mostSplits = 128;
-  const std::int64_t wanted =
-      *blocks > 0 ? ceilDiv(2 * std::int64_t(multiprocessors), *blocks) : 1;
+  const std::int64_t wanted = *blocks > 0 ? ceilDiv(2 * std::int64_t(multiprocessors), *blocks) : 1;
   const std::int64_t useful = ceilDiv(std::max<std::int64_t>(sizes.maxLenKv, 1), shortestPart);
   return std::max<std::int64_t>(1, std::min({wanted, useful, mostSplits}));
 }

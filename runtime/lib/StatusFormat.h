@@ -26,8 +26,7 @@ Status environmentError(fmt::format_string<Args...> format, Args &&...args) {
   return Status(StatusCode::Environment, fmt::format(format, std::forward<Args>(args)...));
 }
 
-template <typename... Args>
-Status unsupported(fmt::format_string<Args...> format, Args &&...args) {
+template <typename... Args> Status unsupported(fmt::format_string<Args...> format, Args &&...args) {
   return Status(StatusCode::Unsupported, fmt::format(format, std::forward<Args>(args)...));
 }
 

@@ -125,9 +125,9 @@ const char *nvJitLinkResultName(cuda::NvJitLinkResultCode result) {
 Status nvJitLinkStatus(cuda::NvJitLinkResultCode result, const char *call) {
   if (result == 0)
     return {};
-  const StatusCode code = result == 4    ? StatusCode::CompileFailed
+  const StatusCode code = result == 4                    ? StatusCode::CompileFailed
                           : result == 16 || result == 17 ? StatusCode::Unsupported
-                                         : StatusCode::Environment;
+                                                         : StatusCode::Environment;
   return makeError(code, "{} failed: {} ({})", call, nvJitLinkResultName(result), result);
 }
 

@@ -58,8 +58,7 @@ Result<Event> Event::create(std::shared_ptr<Device> device) {
   if (!guard.status().ok())
     return guard.status();
   Event event(device);
-  if (Status status =
-          check(*device, device->api().cuEventCreate(&event.event, 0), "cuEventCreate");
+  if (Status status = check(*device, device->api().cuEventCreate(&event.event, 0), "cuEventCreate");
       !status.ok())
     return status;
   return event;
@@ -106,9 +105,10 @@ Result<Graph> Graph::capture(const Stream &stream, const std::function<Status()>
   const std::shared_ptr<Device> &device = stream.device();
   const cuda::DriverApi &api = device->api();
   if (!api.cuGraphInstantiateWithFlags)
-    return environmentError("this driver (CUDA {}.{}) cannot instantiate graphs; CUDA 11.4 or later "
-                            "is needed",
-                            api.version / 1000, api.version % 1000 / 10);
+    return environmentError(
+        "this driver (CUDA {}.{}) cannot instantiate graphs; CUDA 11.4 or later "
+        "is needed",
+        api.version / 1000, api.version % 1000 / 10);
   const ContextGuard guard(*device);
   if (!guard.status().ok())
     return guard.status();

@@ -32,7 +32,7 @@ std::vector<DimensionRule> rulesByName(const std::string &name, const ProblemDes
     const DimensionRule dim = exact(name == "k" ? problem.dimQk : problem.dimV);
     if (problem.pageSize)
       return {atLeast(sizes.pages), exact(problem.headsKv), exact(*problem.pageSize), dim};
-    const DimensionRule lenKv = varlen                       ? atLeast(sizes.totalKv)
+    const DimensionRule lenKv = varlen                     ? atLeast(sizes.totalKv)
                                 : problem.seq == "kv_lens" ? atLeast(sizes.maxLenKv)
                                                            : exact(sizes.maxLenKv);
     return {batch, exact(problem.headsKv), lenKv, dim};
@@ -144,8 +144,9 @@ Result<TensorRule> makeTensorRule(const ParamDesc &param, const ProblemDesc &pro
   rule.rank = param.rank;
   rule.unitInner = param.unitInner;
   rule.output = param.name == "o" || param.name == "lse";
-  rule.align = param.align ? param.align
-                           : isMatrixOperand(param.name) ? 16 : int(byteSize(param.dtype));
+  rule.align = param.align                   ? param.align
+               : isMatrixOperand(param.name) ? 16
+                                             : int(byteSize(param.dtype));
   std::vector<DimensionRule> dimensions = rulesByName(param.name, problem, sizes);
   if (dimensions.empty())
     for (const Expression &expression : param.shape) {

@@ -1,4 +1,5 @@
-// What a plan demands of each tensor: sizes, strides, alignment; and the check of a view against it.
+// What a plan demands of each tensor: sizes, strides, alignment; and the check of a view against
+// it.
 #ifndef ATTNC_RUNTIME_LIB_TENSORRULES_H
 #define ATTNC_RUNTIME_LIB_TENSORRULES_H
 
@@ -40,8 +41,8 @@ struct TensorRule {
 Result<TensorRule> makeTensorRule(const ParamDesc &param, const ProblemDesc &problem,
                                   const ProblemSizes &sizes, const SymbolTable &symbols);
 
-/// \returns InvalidArgument naming the tensor, what was found and what is allowed. Allocates only to
-/// build a message.
+/// \returns InvalidArgument naming the tensor, what was found and what is allowed. Allocates only
+/// to build a message.
 Status checkTensor(const TensorRule &rule, const TensorView &view);
 
 /// The stride to pass for dimension \p d of a checked view.

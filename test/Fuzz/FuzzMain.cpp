@@ -1,5 +1,5 @@
-// Runs a fuzz target without libFuzzer: replays files, then mutates seeds for some seconds. No coverage
-// feedback; for that build with clang. A crash prints its input in hexadecimal.
+// Runs a fuzz target without libFuzzer: replays files, then mutates seeds for some seconds. No
+// coverage feedback; for that build with clang. A crash prints its input in hexadecimal.
 //
 //   PackageFuzz [--seconds=N] [--seed=N] [FILE|DIRECTORY]...
 #include "FuzzTarget.h"
@@ -94,10 +94,20 @@ private:
 
   /// Replaces the next run of digits by a number at a boundary.
   void replaceNumber(std::string &input, std::size_t at) {
-    static const char *numbers[] = {"0",  "-1", "1",          "7",          "2147483647",
-                                    "2147483648", "4294967296", "9223372036854775807",
-                                    "9223372036854775808", "18446744073709551615",
-                                    "-9223372036854775808", "1e9", "0.5", "1e400"};
+    static const char *numbers[] = {"0",
+                                    "-1",
+                                    "1",
+                                    "7",
+                                    "2147483647",
+                                    "2147483648",
+                                    "4294967296",
+                                    "9223372036854775807",
+                                    "9223372036854775808",
+                                    "18446744073709551615",
+                                    "-9223372036854775808",
+                                    "1e9",
+                                    "0.5",
+                                    "1e400"};
     const std::size_t begin = input.find_first_of("0123456789", at);
     if (begin == std::string::npos)
       return;

@@ -19,12 +19,12 @@ std::vector<std::string> fuzzSeeds();
 std::vector<std::string> fuzzTokens();
 
 /// A finding that is no crash: a property that does not hold. Active in every build type.
-#define FUZZ_CHECK(condition)                                                                        \
-  do {                                                                                               \
-    if (!(condition)) {                                                                              \
-      std::fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);            \
-      std::abort();                                                                                  \
-    }                                                                                                \
+#define FUZZ_CHECK(condition)                                                                      \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
+      std::fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);          \
+      std::abort();                                                                                \
+    }                                                                                              \
   } while (false)
 
 #endif // ATTNC_TEST_FUZZ_FUZZTARGET_H

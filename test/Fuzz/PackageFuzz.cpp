@@ -1,5 +1,5 @@
-// Fuzzes the package reader, and planning with whatever it accepts. Inputs are taken twice: as a file,
-// and as a manifest behind a correct header, so that mutations get past the length field.
+// Fuzzes the package reader, and planning with whatever it accepts. Inputs are taken twice: as a
+// file, and as a manifest behind a correct header, so that mutations get past the length field.
 #include "FuzzTarget.h"
 
 #include "attnc/Runtime/Package.h"
@@ -30,7 +30,8 @@ void checkAccepted(Package package) {
   FUZZ_CHECK(again.ok());
   FUZZ_CHECK(*again->manifestJson() == *package.manifestJson());
   const auto shared = std::make_shared<const Package>(std::move(package));
-  for (std::int64_t size : {std::int64_t(0), std::int64_t(1), std::int64_t(300), std::int64_t(1) << 31}) {
+  for (std::int64_t size :
+       {std::int64_t(0), std::int64_t(1), std::int64_t(300), std::int64_t(1) << 31}) {
     ProblemSizes sizes;
     sizes.batch = sizes.maxLenQ = sizes.maxLenKv = sizes.totalQ = sizes.totalKv = size;
     Result<Plan> plan = Plan::create(shared, nullptr, sizes);
@@ -94,7 +95,29 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 std::vector<std::string> fuzzSeeds() { return {manifest, withHeader(manifest)}; }
 
 std::vector<std::string> fuzzTokens() {
-  return {"[\"mul\",", "[\"ceildiv\",", "\"batch\"", "\"splits\"", "{", "}", "[", "]", ",", ":", "null",
-          "true", "\"\"", "\"o_part\"", "\"tensor\"", "\"f64\"", "\"bool\"", "-", "\\u0000", "\xff",
-          std::string(40, '['), "\"arg.x\"", "\"varlen\"", "\"dense\"", "ATTNPKG1"};
+  return {"[\"mul\",",
+          "[\"ceildiv\",",
+          "\"batch\"",
+          "\"splits\"",
+          "{",
+          "}",
+          "[",
+          "]",
+          ",",
+          ":",
+          "null",
+          "true",
+          "\"\"",
+          "\"o_part\"",
+          "\"tensor\"",
+          "\"f64\"",
+          "\"bool\"",
+          "-",
+          "\\u0000",
+          "\xff",
+          std::string(40, '['),
+          "\"arg.x\"",
+          "\"varlen\"",
+          "\"dense\"",
+          "ATTNPKG1"};
 }

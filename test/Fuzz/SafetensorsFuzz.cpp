@@ -1,5 +1,5 @@
-// Fuzzes the safetensors reader. Inputs are taken twice: as a file, and as a header behind a correct
-// length, so that mutations get past the length field.
+// Fuzzes the safetensors reader. Inputs are taken twice: as a file, and as a header behind a
+// correct length, so that mutations get past the length field.
 #include "FuzzTarget.h"
 
 #include "attnc/Runtime/Safetensors.h"
@@ -55,7 +55,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 std::vector<std::string> fuzzSeeds() { return {header, withLength(header)}; }
 
 std::vector<std::string> fuzzTokens() {
-  return {"{", "}", "[", "]", ",", ":", "null", "\"\"", "\"x\":{\"dtype\":\"F64\",\"shape\":[0],",
-          "\"data_offsets\":[64,64]}", "\"__metadata__\"", "\"F16\"", "\"BOOL\"", "[0,0]", "\xff",
-          std::string(40, '['), "-", "1e2"};
+  return {"{",
+          "}",
+          "[",
+          "]",
+          ",",
+          ":",
+          "null",
+          "\"\"",
+          "\"x\":{\"dtype\":\"F64\",\"shape\":[0],",
+          "\"data_offsets\":[64,64]}",
+          "\"__metadata__\"",
+          "\"F16\"",
+          "\"BOOL\"",
+          "[0,0]",
+          "\xff",
+          std::string(40, '['),
+          "-",
+          "1e2"};
 }

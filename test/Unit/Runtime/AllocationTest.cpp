@@ -1,5 +1,5 @@
-// A run allocates nothing: this file replaces the allocation functions of the test executable by ones
-// that count.
+// A run allocates nothing: this file replaces the allocation functions of the test executable by
+// ones that count.
 #include "TestPackages.h"
 #include "attnc/Runtime/Plan.h"
 

@@ -35,7 +35,8 @@ std::string smallPtx(const std::string &target, const std::string &add = "add.u3
   mul.wide.u32 %rd2, %r2, 4;
   add.s64 %rd3, %rd1, %rd2;
   ld.global.u32 %r3, [%rd3];
-  )" + add + R"( %r3, %r3, 1;
+  )" + add +
+         R"( %r3, %r3, 1;
   st.global.u32 [%rd3], %r3;
   st.shared.u32 [scratch], %r3;
   ret;
@@ -56,9 +57,8 @@ class AssembleTest : public ::testing::TestWithParam<Assembler> {
 protected:
   void SetUp() override {
     const std::vector<AssemblerInfo> available = availableAssemblers();
-    const auto it = std::find_if(available.begin(), available.end(), [](const AssemblerInfo &info) {
-      return info.kind == GetParam();
-    });
+    const auto it = std::find_if(available.begin(), available.end(),
+                                 [](const AssemblerInfo &info) { return info.kind == GetParam(); });
     if (it == available.end())
       GTEST_SKIP() << assemblerName(GetParam()) << " is not on this machine";
     EXPECT_FALSE(it->path.empty());
@@ -75,7 +75,8 @@ TEST_P(AssembleTest, EveryTargetGivesACubinAndItsResources) {
     Result<AssembleResult> result =
         assemble(smallPtx(item.target, "add.u32", item.ptxVersion), item.target, options);
     ASSERT_TRUE(result.ok()) << result.status().message() << "\n" << result.status().log();
-    EXPECT_EQ(result->cubin.substr(0, 4), "\x7f" "ELF");
+    EXPECT_EQ(result->cubin.substr(0, 4), "\x7f"
+                                          "ELF");
     ASSERT_EQ(result->kernels.size(), 1u) << result->log;
     EXPECT_EQ(result->kernels[0].entry, "add_one");
     EXPECT_GT(result->kernels[0].registers, 0);
@@ -173,7 +174,8 @@ TEST(Assemble, X2_AMisspeltAssemblerIsAnError) {
 
 TEST(Assemble, APtxasThatDoesNotRunIsNone) {
   // As wrappers of removed toolkits do.
-  Result<std::string> script = writeTemporaryFile("#!/bin/sh\necho gone >&2\nexit 127\n", "ptxas", "");
+  Result<std::string> script =
+      writeTemporaryFile("#!/bin/sh\necho gone >&2\nexit 127\n", "ptxas", "");
   ASSERT_TRUE(script.ok());
   std::filesystem::permissions(*script, std::filesystem::perms::owner_all);
   ::setenv("ATTNC_PTXAS", script->c_str(), 1);
@@ -215,7 +217,8 @@ TEST_F(NvrtcTest, CompilesForEveryTarget) {
         item.target, options);
     ASSERT_TRUE(result.ok()) << item.target << ": " << result.status().message();
     EXPECT_THAT(result->ptx, HasSubstr(std::string(".target ") + item.target));
-    EXPECT_EQ(result->assembled.cubin.substr(0, 4), "\x7f" "ELF");
+    EXPECT_EQ(result->assembled.cubin.substr(0, 4), "\x7f"
+                                                    "ELF");
     ASSERT_EQ(result->assembled.kernels.size(), 1u) << result->assembled.log;
     EXPECT_EQ(result->assembled.kernels[0].entry, "addSeven");
     EXPECT_EQ(result->assembled.assembler.kind, Assembler::Nvrtc);

@@ -41,8 +41,9 @@ TEST(AssemblerLog, ResourcesOfEachKernel) {
 }
 
 TEST(AssemblerLog, SpillsAndPerformanceAdviceAreWarnings) {
-  EXPECT_THAT(parseWarnings(twoKernels),
-              ElementsAre("kernel first spills: 12 bytes stored, 20 bytes loaded with 255 registers"));
+  EXPECT_THAT(
+      parseWarnings(twoKernels),
+      ElementsAre("kernel first spills: 12 bytes stored, 20 bytes loaded with 255 registers"));
   EXPECT_THAT(
       parseWarnings("ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async "
                     "instructions are serialized due to x in function 'f'\n"
@@ -54,9 +55,10 @@ TEST(AssemblerLog, SpillsAndPerformanceAdviceAreWarnings) {
 }
 
 TEST(AssemblerLog, FirstErrorLine) {
-  EXPECT_EQ(firstErrorLine("ptxas info : x\nptxas a.ptx, line 9; error   : Unknown modifier '.foo'\n"
-                           "ptxas fatal   : aborted\n"),
-            "ptxas a.ptx, line 9; error   : Unknown modifier '.foo'");
+  EXPECT_EQ(
+      firstErrorLine("ptxas info : x\nptxas a.ptx, line 9; error   : Unknown modifier '.foo'\n"
+                     "ptxas fatal   : aborted\n"),
+      "ptxas a.ptx, line 9; error   : Unknown modifier '.foo'");
   EXPECT_EQ(firstErrorLine("\n  ptxas fatal   : Value 'sm_77' is not defined\n"),
             "ptxas fatal   : Value 'sm_77' is not defined");
   EXPECT_EQ(firstErrorLine("ptxas v.ptx, line 1; fatal   : Unsupported .version 99.9\n"

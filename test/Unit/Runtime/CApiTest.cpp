@@ -38,7 +38,8 @@ std::string documentedBlock(const std::string &language) {
 }
 
 /// A package file made by hand, so that this test needs nothing but the C interface.
-std::string packageBytes(const std::string &grid = R"(["mul","batch",["ceildiv","max_len_q",128]])") {
+std::string
+packageBytes(const std::string &grid = R"(["mul","batch",["ceildiv","max_len_q",128]])") {
   const std::string manifest =
       R"({"format":1,"name":"c","compiler":"attnc","spec_hash":"00","spec":"attn: 1","target":"sm_80",
 "problem":{"kind":"prefill","heads_q":1,"heads_kv":1,"dim_qk":64,"dim_v":64,
@@ -63,7 +64,8 @@ TEST(CApi, HeaderIsC) { EXPECT_EQ(attncHeaderTest(), 1); }
 TEST(CApi, TheDocumentsExamplesWork) {
   const std::string code = documentedBlock("c");
   ASSERT_FALSE(code.empty());
-  EXPECT_NE(readText(ATTNC_SOURCE_DIR "/test/Unit/Runtime/CHeaderTest.c").find(code), std::string::npos)
+  EXPECT_NE(readText(ATTNC_SOURCE_DIR "/test/Unit/Runtime/CHeaderTest.c").find(code),
+            std::string::npos)
       << "docs/Runtime.md and CHeaderTest.c differ";
   const std::string package = withHeader(documentedBlock("json"));
   size_t workspace = 0;
@@ -90,10 +92,12 @@ TEST(CApi, PlanOutlivesPackageAndKernel) {
   int64_t splits = 0;
   ASSERT_EQ(attnc_plan_splits(plan, &splits), ATTNC_OK);
   EXPECT_EQ(splits, 1);
-  attnc_tensor o = {"o", reinterpret_cast<void *>(0x1000), ATTNC_F16, 4, {100, 1, 16, 64},
-                    {1024, 1024, 64, 1}, 0};
-  EXPECT_EQ(attnc_plan_run(plan, &o, 1, nullptr, 0, reinterpret_cast<void *>(0x2000), bytes, nullptr),
-            ATTNC_ENVIRONMENT);
+  attnc_tensor o = {
+      "o", reinterpret_cast<void *>(0x1000), ATTNC_F16, 4, {100, 1, 16, 64}, {1024, 1024, 64, 1},
+      0};
+  EXPECT_EQ(
+      attnc_plan_run(plan, &o, 1, nullptr, 0, reinterpret_cast<void *>(0x2000), bytes, nullptr),
+      ATTNC_ENVIRONMENT);
   EXPECT_STREQ(attnc_last_error(), "this plan was made without a device: it cannot run");
   o.shape[1] = 2;
   EXPECT_EQ(attnc_plan_run(plan, &o, 1, nullptr, 0, nullptr, 0, nullptr), ATTNC_INVALID_ARGUMENT);
@@ -102,9 +106,11 @@ TEST(CApi, PlanOutlivesPackageAndKernel) {
   EXPECT_EQ(attnc_plan_run(plan, &o, 1, nullptr, 0, nullptr, 0, nullptr), ATTNC_INVALID_ARGUMENT);
   o.name = nullptr;
   EXPECT_EQ(attnc_plan_run(plan, &o, 1, nullptr, 0, nullptr, 0, nullptr), ATTNC_INVALID_ARGUMENT);
-  EXPECT_EQ(attnc_plan_run(plan, &o, 1000, nullptr, 0, nullptr, 0, nullptr), ATTNC_INVALID_ARGUMENT);
+  EXPECT_EQ(attnc_plan_run(plan, &o, 1000, nullptr, 0, nullptr, 0, nullptr),
+            ATTNC_INVALID_ARGUMENT);
   attnc_scalar scalar = {nullptr, 0, 0, 0};
-  EXPECT_EQ(attnc_plan_run(plan, nullptr, 0, &scalar, 1, nullptr, 0, nullptr), ATTNC_INVALID_ARGUMENT);
+  EXPECT_EQ(attnc_plan_run(plan, nullptr, 0, &scalar, 1, nullptr, 0, nullptr),
+            ATTNC_INVALID_ARGUMENT);
   attnc_plan_destroy(plan);
 }
 

@@ -1,5 +1,5 @@
-/* The header is C, and the example of docs/Runtime.md compiles and runs: planExample is that text, which
- * a test compares. */
+/* The header is C, and the example of docs/Runtime.md compiles and runs: planExample is that text,
+ * which a test compares. */
 #include "attnc/Runtime/attnc_rt.h"
 
 static attnc_status planExample(const void *bytes, size_t size, size_t *workspace) {
@@ -26,8 +26,7 @@ static attnc_status planExample(const void *bytes, size_t size, size_t *workspac
 
 int attncHeaderTest(void) {
   attnc_sizes sizes = ATTNC_SIZES_INIT;
-  return sizes.struct_size == sizeof(attnc_sizes) && sizes.batch == 1 &&
-         attnc_version()[0] != '\0';
+  return sizes.struct_size == sizeof(attnc_sizes) && sizes.batch == 1 && attnc_version()[0] != '\0';
 }
 
 attnc_status attncPlanExample(const void *bytes, size_t size, size_t *workspace) {

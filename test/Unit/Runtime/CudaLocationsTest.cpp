@@ -1,6 +1,6 @@
 // Where CUDA is searched, with environments made up for the test, and library loading errors.
-#include "attnc/Runtime/CudaApis.h"
 #include "attnc/Runtime/CudaLocations.h"
+#include "attnc/Runtime/CudaApis.h"
 #include "attnc/Runtime/DynamicLibrary.h"
 #include "attnc/Runtime/FileIo.h"
 
@@ -104,8 +104,7 @@ TEST_F(CudaLocationsTest, J9_RemarkReachesTheErrorOfWhatIsMissing) {
 
 TEST_F(CudaLocationsTest, OrderIsProjectThenToolkitThenVirtualEnvironment) {
   fs::create_directories(root / "mine");
-  variables["ATTNC_CUDA_PATH"] =
-      at("mine") + ":" + at("venv/lib/python3.11/site-packages/nvidia");
+  variables["ATTNC_CUDA_PATH"] = at("mine") + ":" + at("venv/lib/python3.11/site-packages/nvidia");
   variables["CUDA_HOME"] = at("toolkit");
   const std::vector<std::string> dirs = find().libraryDirs;
   const auto position = [&](const std::string &path) {

@@ -96,8 +96,9 @@ TEST(Expression, BuildersPrintWhatParsingReads) {
       Expression::symbol("batch"),
       Expression::ceilDiv(Expression::max(Expression::symbol("max_len_q"), 1),
                           Expression::sub(Expression::add(100, 30), Expression::min(2, 9))));
-  EXPECT_EQ(built.toJson(),
-            R"(["mul","batch",["ceildiv",["max","max_len_q",1],["sub",["add",100,30],["min",2,9]]]])");
+  EXPECT_EQ(
+      built.toJson(),
+      R"(["mul","batch",["ceildiv",["max","max_len_q",1],["sub",["add",100,30],["min",2,9]]]])");
   Result<Expression> parsed = Expression::parse(built.toJson());
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed->toJson(), built.toJson());

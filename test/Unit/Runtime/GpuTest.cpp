@@ -155,7 +155,8 @@ TEST_F(GpuTest, A9_TheCallersContextIsLeftAsItWas) {
   Result<Stream> stream = Stream::create(device);
   Result<Buffer> buffer = Buffer::allocate(device, 4 * 32 * 4);
   ASSERT_TRUE(stream.ok() && buffer.ok());
-  ASSERT_TRUE(plan->run({{"o", rows(*buffer, 4)}}, {{"arg.value", 1.0}}, 0, 0, stream->handle()).ok());
+  ASSERT_TRUE(
+      plan->run({{"o", rows(*buffer, 4)}}, {{"arg.value", 1.0}}, 0, 0, stream->handle()).ok());
   ASSERT_TRUE(stream->synchronize().ok());
   ASSERT_EQ(api.cuCtxGetCurrent(&after), cuda::success);
   EXPECT_EQ(before, after);
@@ -226,7 +227,8 @@ TEST_F(GpuTest, TheDriverAssembles) {
   options.keepRejectedPtx = false;
   Result<AssembleResult> result = assemble(fillPtx(1024), device->properties().sm, options);
   ASSERT_TRUE(result.ok()) << result.status().message();
-  EXPECT_EQ(result->cubin.substr(0, 4), "\x7f" "ELF");
+  EXPECT_EQ(result->cubin.substr(0, 4), "\x7f"
+                                        "ELF");
   std::string broken = fillPtx(1024);
   broken.replace(broken.find("ld.param.u64"), 12, "ld.param.foo");
   const Status status = assemble(broken, device->properties().sm, options).status();
@@ -237,8 +239,8 @@ TEST_F(GpuTest, TheDriverAssembles) {
 TEST_F(GpuTest, CudaSourceRunsThroughTheSameInterface) {
   const std::string target =
       device->properties().sm == "sm_90" ? "sm_90a" : device->properties().sm;
-  Result<NvrtcResult> compiled = compileCuda(
-      "extern \"C\" __global__ void twice(float *p) { p[threadIdx.x] *= 2; }", target);
+  Result<NvrtcResult> compiled =
+      compileCuda("extern \"C\" __global__ void twice(float *p) { p[threadIdx.x] *= 2; }", target);
   if (!compiled && compiled.status().code() == StatusCode::Environment)
     GTEST_SKIP() << compiled.status().message();
   ASSERT_TRUE(compiled.ok()) << compiled.status().message();

@@ -1,7 +1,7 @@
 // Package files: round trip, and a clear error for every way a file can be wrong.
+#include "attnc/Runtime/Package.h"
 #include "TestPackages.h"
 #include "attnc/Runtime/FileIo.h"
-#include "attnc/Runtime/Package.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,7 +85,8 @@ TEST(Package, EveryTruncationIsAnError) {
 
 TEST(Package, HeaderErrors) {
   EXPECT_THAT(errorOf(""), HasSubstr("0 bytes"));
-  EXPECT_THAT(errorOf("ATTNPKG2" + lengthField(2) + "{}"), HasSubstr("does not begin with ATTNPKG1"));
+  EXPECT_THAT(errorOf("ATTNPKG2" + lengthField(2) + "{}"),
+              HasSubstr("does not begin with ATTNPKG1"));
   EXPECT_THAT(errorOf("ATTNPKG1" + lengthField(100) + "{}"), HasSubstr("truncated"));
   EXPECT_THAT(errorOf("ATTNPKG1" + lengthField(~std::uint64_t(0)) + "{}"),
               HasSubstr("at most 16777216"));
@@ -142,7 +143,9 @@ TEST(Package, FieldErrorsNameTheField) {
               HasSubstr("allowed are 1 to 1024"));
   EXPECT_THAT(errorAfter([](Json &m) { m["kernels"][0].erase("grid"); }),
               HasSubstr("kernels[0].grid: missing"));
-  EXPECT_THAT(errorAfter([](Json &m) { m["kernels"][0]["grid"] = {"mul", "batch"}; }),
+  EXPECT_THAT(errorAfter([](Json &m) {
+                m["kernels"][0]["grid"] = {"mul", "batch"};
+              }),
               HasSubstr("kernels[0].grid"));
   EXPECT_THAT(errorAfter([](Json &m) { m["kernels"][0]["grid"] = "heads"; }),
               HasSubstr("unknown symbol 'heads'"));

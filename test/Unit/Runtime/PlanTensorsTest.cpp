@@ -41,8 +41,7 @@ protected:
     Result<Plan> plan = Plan::create(std::make_shared<const Package>(package), launcher, sizes);
     if (!plan)
       return plan.status().message();
-    const Status status =
-        plan->run(bindings.data(), bindings.size(), nullptr, 0, 0, 0, nullptr);
+    const Status status = plan->run(bindings.data(), bindings.size(), nullptr, 0, 0, 0, nullptr);
     if (!status.ok())
       EXPECT_TRUE(launcher->launches.empty()) << "launched in spite of an error";
     return status.message();
@@ -131,7 +130,9 @@ TEST_F(PlanTensors, A7_MisalignedBaseIsRefusedForEveryOperand) {
 
 TEST_F(PlanTensors, A7_MisalignedRowStrideIsRefused) {
   at("v").strides[2] = 68;
-  EXPECT_THAT(run(), HasSubstr("tensor 'v': stride 68 of dimension 2 (seq), in elements of 2 bytes, is not"));
+  EXPECT_THAT(
+      run(),
+      HasSubstr("tensor 'v': stride 68 of dimension 2 (seq), in elements of 2 bytes, is not"));
   at("v").strides[2] = 72;
   at("v").strides[1] = lenKv * 72;
   at("v").strides[0] = 2 * lenKv * 72;
@@ -172,7 +173,8 @@ TEST_F(PlanTensors, S14_AViewBeyondItsMemoryIsRefused) {
   EXPECT_EQ(run(), "");
   launcher->launches.clear();
   at("k").extentBytes = bytes - 1;
-  EXPECT_EQ(run(), "tensor 'k': its shape and strides reach over 12288 bytes, its memory has 12287");
+  EXPECT_EQ(run(),
+            "tensor 'k': its shape and strides reach over 12288 bytes, its memory has 12287");
 }
 
 TEST_F(PlanTensors, S11_PackedBuffersMayHoldMoreTokensThanTheSequences) {
@@ -217,14 +219,15 @@ TEST_F(PlanTensors, PagedPoolsAndTables) {
   at("k").shape[2] = 32;
   EXPECT_EQ(run(), "tensor 'k': dimension 2 (seq) is 32; this plan needs 16");
   sizes.maxPages = 1;
-  EXPECT_THAT(run(), HasSubstr("max_pages is 1, room for 16 tokens in pages of 16; max_len_kv is 24"));
+  EXPECT_THAT(run(),
+              HasSubstr("max_pages is 1, room for 16 tokens in pages of 16; max_len_kv is 24"));
 }
 
 TEST_F(PlanTensors, C6_BiasBroadcastsByStrideOrBySizeOne) {
   package.kernels[0].params.push_back(tensorParam("bias", DataType::F32, 4, false));
   const std::size_t first = 4 * 4 + 3 + 3 + 1;
-  bindings.push_back({"bias", TensorView(0x8000, DataType::F32, {batch, 4, lenQ, lenKv},
-                                         {lenKv, 0, 0, 1})});
+  bindings.push_back(
+      {"bias", TensorView(0x8000, DataType::F32, {batch, 4, lenQ, lenKv}, {lenKv, 0, 0, 1})});
   ASSERT_EQ(run(), "");
   EXPECT_EQ(launcher->launches[0].word(first + 1), std::uint64_t(lenKv));
   EXPECT_EQ(launcher->launches[0].word(first + 2), 0u);

@@ -1,7 +1,7 @@
 // Plans: sizes, workspace, kernel parameters, launches; on a launcher that records.
+#include "attnc/Runtime/Plan.h"
 #include "RecordingLauncher.h"
 #include "TestPackages.h"
-#include "attnc/Runtime/Plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,7 +60,8 @@ struct PrefillTensors {
     throw std::out_of_range(std::string(name));
   }
   Status run(const Plan &plan, std::vector<ScalarBinding> scalars = {}) {
-    return plan.run(bindings.data(), bindings.size(), scalars.data(), scalars.size(), 0, 0, nullptr);
+    return plan.run(bindings.data(), bindings.size(), scalars.data(), scalars.size(), 0, 0,
+                    nullptr);
   }
 };
 
@@ -109,7 +110,7 @@ TEST(Plan, WorkspaceIsAlignedContiguousAndShared) {
   auto launcher = std::make_shared<RecordingLauncher>();
   Result<Plan> plan = planOf(decodePackage(), decodeSizes(3, 1000, 5), launcher);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
-  const std::uint64_t oPart = 5 * 24 * 1 * 64 * 4;                      // A multiple of 256.
+  const std::uint64_t oPart = 5 * 24 * 1 * 64 * 4; // A multiple of 256.
   const std::uint64_t lsePart = (5 * 24 * 4 + 255) / 256 * 256;
   EXPECT_EQ(plan->workspaceBytes(), oPart + lsePart);
   EXPECT_THAT(plan->scalars(), ElementsAre("arg.cap", "arg.win"));
@@ -121,13 +122,13 @@ TEST(Plan, WorkspaceIsAlignedContiguousAndShared) {
     return TensorView::contiguous(address, DataType::BF16, shape);
   };
   void *stream = reinterpret_cast<void *>(0x77);
-  const Status status = plan->run({{"q", bf16(0x1000, {3, 8, 1, 64})},
-                                   {"k", bf16(0x2000, {3, 2, 4096, 64})},
-                                   {"v", bf16(0x3000, {3, 2, 4096, 64})},
-                                   {"kv_lens", TensorView::contiguous(0x4000, DataType::I32, {3})},
-                                   {"o", bf16(0x5000, {3, 8, 1, 64})}},
-                                  {{"arg.cap", 30.0}, {"arg.win", -7}}, 0x10000,
-                                  plan->workspaceBytes(), stream);
+  const Status status =
+      plan->run({{"q", bf16(0x1000, {3, 8, 1, 64})},
+                 {"k", bf16(0x2000, {3, 2, 4096, 64})},
+                 {"v", bf16(0x3000, {3, 2, 4096, 64})},
+                 {"kv_lens", TensorView::contiguous(0x4000, DataType::I32, {3})},
+                 {"o", bf16(0x5000, {3, 8, 1, 64})}},
+                {{"arg.cap", 30.0}, {"arg.win", -7}}, 0x10000, plan->workspaceBytes(), stream);
   ASSERT_TRUE(status.ok()) << status.message();
   ASSERT_EQ(launcher->launches.size(), 2u);
   const RecordedLaunch &main = launcher->launches[0];
@@ -244,7 +245,8 @@ TEST(Plan, SizesOutOfRangeAreNamed) {
   };
   EXPECT_THAT(error(prefillSizes(-1, 1, 1)), HasSubstr("size batch is -1"));
   EXPECT_THAT(error(prefillSizes(1, -5, 1)), HasSubstr("max_len_q is -5"));
-  EXPECT_THAT(error(prefillSizes(1, 1, std::int64_t(1) << 31)), HasSubstr("max_len_kv is 2147483648"));
+  EXPECT_THAT(error(prefillSizes(1, 1, std::int64_t(1) << 31)),
+              HasSubstr("max_len_kv is 2147483648"));
   EXPECT_THAT(error(prefillSizes(1 << 20, 1 << 20, 1)), HasSubstr("total_q"));
   ProblemSizes sizes = prefillSizes(1, 1, 1);
   sizes.splits = 2;
@@ -258,11 +260,13 @@ TEST(Plan, SizesOutOfRangeAreNamed) {
 
 TEST(Plan, WorkspaceBeyond64BitsIsAnError) {
   Package package = decodePackage();
-  package.workspace[0].shape = {Expression(std::int64_t(1) << 40), Expression(std::int64_t(1) << 40)};
+  package.workspace[0].shape = {Expression(std::int64_t(1) << 40),
+                                Expression(std::int64_t(1) << 40)};
   package.kernels[0].params[4].rank = package.kernels[1].params[0].rank = 2;
   EXPECT_EQ(planOf(package, decodeSizes(1, 64, 1)).status().code(), StatusCode::OutOfMemory);
   package.workspace[0].shape = {-1, 4};
-  EXPECT_THAT(planOf(package, decodeSizes(1, 64, 1)).status().message(), HasSubstr("dimension 0 is -1"));
+  EXPECT_THAT(planOf(package, decodeSizes(1, 64, 1)).status().message(),
+              HasSubstr("dimension 0 is -1"));
 }
 
 TEST(Plan, SplitsAreChosenFromTheDevice) {
@@ -278,10 +282,10 @@ TEST(Plan, SplitsAreChosenFromTheDevice) {
   EXPECT_EQ(chosen(1024, 65536, 132), 1); // Enough blocks as it is.
   EXPECT_EQ(chosen(0, 0, 132), 1);
   EXPECT_EQ(chosen(1, 65536, 0), 1); // Device not known.
-  EXPECT_EQ(planOf(prefillPackage(), prefillSizes(1, 8, 8),
-                   std::make_shared<RecordingLauncher>(132))
-                ->splits(),
-            1);
+  EXPECT_EQ(
+      planOf(prefillPackage(), prefillSizes(1, 8, 8), std::make_shared<RecordingLauncher>(132))
+          ->splits(),
+      1);
 }
 
 TEST(Plan, PackagesTheRuntimeDoesNotUnderstandAreRefused) {
@@ -342,11 +346,13 @@ TEST(Plan, S14_HostLengthsBeyondTheTensorsAreRefused) {
   sizes.hostKvLens = {10, 20};
   Status status = planOf(decodePackage(), sizes).status();
   EXPECT_EQ(status.code(), StatusCode::InvalidArgument);
-  EXPECT_THAT(status.message(), HasSubstr("kv_lens[1] is 20; allowed are 0 to max_len_kv, which is 10"));
+  EXPECT_THAT(status.message(),
+              HasSubstr("kv_lens[1] is 20; allowed are 0 to max_len_kv, which is 10"));
   sizes.hostKvLens = {10, -1};
   EXPECT_THAT(planOf(decodePackage(), sizes).status().message(), HasSubstr("kv_lens[1] is -1"));
   sizes.hostKvLens = {10};
-  EXPECT_THAT(planOf(decodePackage(), sizes).status().message(), HasSubstr("1 lengths for a batch of 2"));
+  EXPECT_THAT(planOf(decodePackage(), sizes).status().message(),
+              HasSubstr("1 lengths for a batch of 2"));
   sizes.hostKvLens = {0, 10};
   EXPECT_TRUE(planOf(decodePackage(), sizes).ok());
 
@@ -360,7 +366,8 @@ TEST(Plan, S14_HostLengthsBeyondTheTensorsAreRefused) {
     return planOf(varlen, packed).status().message();
   };
   EXPECT_EQ(error({0, 16, 20}), "");
-  EXPECT_THAT(error({0, 16, 21}), HasSubstr("cu_seqlens_kv: the last offset is 21; total_kv is 20"));
+  EXPECT_THAT(error({0, 16, 21}),
+              HasSubstr("cu_seqlens_kv: the last offset is 21; total_kv is 20"));
   EXPECT_THAT(error({0, 17, 20}), HasSubstr("sequence 0 has 17 tokens; max_len_kv is 16"));
   EXPECT_THAT(error({0, 6, 5}), HasSubstr("less than the 6 before it"));
   EXPECT_THAT(error({1, 6, 7}), HasSubstr("cu_seqlens_kv[0] is 1"));

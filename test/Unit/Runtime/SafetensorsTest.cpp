@@ -36,9 +36,9 @@ TEST(Safetensors, RoundTripOfEveryDtype) {
   TensorFile file;
   file.metadata = {{"format", "pt"}, {"seed", "7"}};
   int index = 0;
-  for (DataType dtype : {DataType::BF16, DataType::F16, DataType::F32, DataType::F64, DataType::I32,
-                         DataType::I64, DataType::U8, DataType::Bool, DataType::F8E4M3,
-                         DataType::F8E5M2})
+  for (DataType dtype :
+       {DataType::BF16, DataType::F16, DataType::F32, DataType::F64, DataType::I32, DataType::I64,
+        DataType::U8, DataType::Bool, DataType::F8E4M3, DataType::F8E5M2})
     file.tensors.push_back(tensor("t" + std::to_string(index++), dtype, {2, 3, index}));
   file.tensors.push_back(tensor("scalar", DataType::F32, {}));
   file.tensors.push_back(tensor("empty", DataType::BF16, {4, 0, 128}));
@@ -80,10 +80,10 @@ TEST(Safetensors, FileRoundTripAndFileErrors) {
 }
 
 TEST(Safetensors, ReadsAFileMadeByHand) {
-  Result<TensorFile> read = parseSafetensors(
-      fileWith(R"({"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}   )",
-               std::string("\0\0\x80?\0\0\0@", 8)),
-      "hand");
+  Result<TensorFile> read =
+      parseSafetensors(fileWith(R"({"x":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}   )",
+                                std::string("\0\0\x80?\0\0\0@", 8)),
+                       "hand");
   ASSERT_TRUE(read.ok()) << read.status().message();
   float values[2];
   std::memcpy(values, read->find("x")->data.data(), 8);

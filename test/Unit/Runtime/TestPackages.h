@@ -46,17 +46,20 @@ inline Package prefillPackage() {
   kernel.entry = "prefill_main";
   kernel.block = 128;
   kernel.sharedBytes = 49152;
-  kernel.grid = Expression::mul(
-      Expression::symbol("batch"),
-      Expression::mul(Expression::symbol("heads_q"),
-                      Expression::ceilDiv(Expression::symbol("max_len_q"), 128)));
-  kernel.params = {tensorParam("q", DataType::BF16, 4),   tensorParam("k", DataType::BF16, 4),
-                   tensorParam("v", DataType::BF16, 4),   tensorParam("o", DataType::BF16, 4),
-                   tensorParam("lse", DataType::F32, 3),  scalarParam("batch", ParamKind::I32),
-                   scalarParam("len_q", ParamKind::I32),  scalarParam("len_kv", ParamKind::I32),
+  kernel.grid =
+      Expression::mul(Expression::symbol("batch"),
+                      Expression::mul(Expression::symbol("heads_q"),
+                                      Expression::ceilDiv(Expression::symbol("max_len_q"), 128)));
+  kernel.params = {tensorParam("q", DataType::BF16, 4),  tensorParam("k", DataType::BF16, 4),
+                   tensorParam("v", DataType::BF16, 4),  tensorParam("o", DataType::BF16, 4),
+                   tensorParam("lse", DataType::F32, 3), scalarParam("batch", ParamKind::I32),
+                   scalarParam("len_q", ParamKind::I32), scalarParam("len_kv", ParamKind::I32),
                    scalarParam("scale", ParamKind::F32)};
   package.kernels = {kernel};
-  package.blobs = {{"ptx", ".version 8.0\n"}, {"cubin", std::string("\x7f" "ELF\0rest", 9)}};
+  package.blobs = {{"ptx", ".version 8.0\n"},
+                   {"cubin", std::string("\x7f"
+                                         "ELF\0rest",
+                                         9)}};
   return package;
 }
 
@@ -71,9 +74,9 @@ inline Package decodePackage() {
   package.problem.outputs = {"o"};
   KernelDesc main = package.kernels.front();
   main.entry = "decode_main";
-  main.grid = Expression::mul(Expression::symbol("splits"),
-                              Expression::mul(Expression::symbol("batch"),
-                                              Expression::symbol("heads_kv")));
+  main.grid =
+      Expression::mul(Expression::symbol("splits"),
+                      Expression::mul(Expression::symbol("batch"), Expression::symbol("heads_kv")));
   main.params = {tensorParam("q", DataType::BF16, 4),     tensorParam("k", DataType::BF16, 4),
                  tensorParam("v", DataType::BF16, 4),     tensorParam("kv_lens", DataType::I32, 1),
                  tensorParam("o_part", DataType::F32, 4), tensorParam("lse_part", DataType::F32, 2),
@@ -85,16 +88,20 @@ inline Package decodePackage() {
   combine.block = 64;
   combine.sharedBytes = 0;
   combine.grid = Expression::mul(Expression::symbol("batch"), Expression::symbol("heads_q"));
-  combine.params = {tensorParam("o_part", DataType::F32, 4), tensorParam("lse_part", DataType::F32, 2),
-                    tensorParam("o", DataType::BF16, 4), scalarParam("splits", ParamKind::I32)};
+  combine.params = {tensorParam("o_part", DataType::F32, 4),
+                    tensorParam("lse_part", DataType::F32, 2), tensorParam("o", DataType::BF16, 4),
+                    scalarParam("splits", ParamKind::I32)};
   package.kernels = {main, combine};
-  WorkspaceDesc oPart{"o_part", DataType::F32,
+  WorkspaceDesc oPart{"o_part",
+                      DataType::F32,
                       {Expression::symbol("splits"),
                        Expression::mul(Expression::symbol("batch"), Expression::symbol("heads_q")),
                        Expression::symbol("max_len_q"), 64}};
-  WorkspaceDesc lsePart{"lse_part", DataType::F32,
-                        {Expression::symbol("splits"),
-                         Expression::mul(Expression::symbol("batch"), Expression::symbol("heads_q"))}};
+  WorkspaceDesc lsePart{
+      "lse_part",
+      DataType::F32,
+      {Expression::symbol("splits"),
+       Expression::mul(Expression::symbol("batch"), Expression::symbol("heads_q"))}};
   package.workspace = {oPart, lsePart};
   return package;
 }

@@ -50,8 +50,8 @@ struct NvJitLinkApi {
 
 } // namespace cuda
 
-/// Open the libraries of \p locations. \returns Environment: what is missing and where it was looked
-/// for, or which function a too old library lacks.
+/// Open the libraries of \p locations. \returns Environment: what is missing and where it was
+/// looked for, or which function a too old library lacks.
 Result<cuda::DriverApi> loadDriver(const CudaLocations &locations);
 Result<cuda::NvmlApi> loadNvml(const CudaLocations &locations);
 Result<cuda::NvrtcApi> loadNvrtc(const CudaLocations &locations);

@@ -20,7 +20,8 @@ std::optional<std::string> processEnvironment(const std::string &name);
 
 /// Search order:
 ///   1. ATTNC_CUDA_PATH, a ':' list. Each entry is a toolkit root, a directory of libraries, or the
-///      `nvidia` directory of a Python environment (site-packages/nvidia, as NVIDIA's wheels make it);
+///      `nvidia` directory of a Python environment (site-packages/nvidia, as NVIDIA's wheels make
+///      it);
 ///   2. CUDA_HOME, then CUDA_PATH: one toolkit root. Empty list entries and surrounding spaces are
 ///      dropped with a remark; a directory that does not exist is skipped with a remark;
 ///   3. $VIRTUAL_ENV/lib/python3*/site-packages/nvidia;
@@ -37,9 +38,9 @@ struct CudaLocations {
 
   static CudaLocations find(const EnvironmentLookup &environment = processEnvironment);
 
-  /// The executable \p name: \p overrideVariable if set, else the first in binaryDirs, else in PATH.
-  /// \returns Environment listing where it looked. A set override that is not executable is an
-  /// error, never ignored.
+  /// The executable \p name: \p overrideVariable if set, else the first in binaryDirs, else in
+  /// PATH. \returns Environment listing where it looked. A set override that is not executable is
+  /// an error, never ignored.
   Result<std::string> findProgram(const std::string &name,
                                   const std::string &overrideVariable) const;
 

@@ -93,11 +93,11 @@ enum JitOption : int {
 };
 
 enum : int {
-  jitInputPtx = 1,             ///< CUjitInputType
-  streamNonBlocking = 1,       ///< CUstream_flags
-  captureThreadLocal = 1,      ///< CUstreamCaptureMode
-  nvJitLinkInputPtx = 2,       ///< nvJitLinkInputType
-  pointerAttributeDevice = 9,  ///< CUpointer_attribute
+  jitInputPtx = 1,            ///< CUjitInputType
+  streamNonBlocking = 1,      ///< CUstream_flags
+  captureThreadLocal = 1,     ///< CUstreamCaptureMode
+  nvJitLinkInputPtx = 2,      ///< nvJitLinkInputType
+  pointerAttributeDevice = 9, ///< CUpointer_attribute
 };
 
 } // namespace attnc::rt::cuda

@@ -1,5 +1,5 @@
-// A GPU and its primary context, held while the Device lives. Everything that works on a GPU takes a
-// Device; nothing in the runtime relies on which context is current.
+// A GPU and its primary context, held while the Device lives. Everything that works on a GPU takes
+// a Device; nothing in the runtime relies on which context is current.
 #ifndef ATTNC_RUNTIME_DEVICE_H
 #define ATTNC_RUNTIME_DEVICE_H
 

@@ -16,13 +16,14 @@ namespace attnc::rt {
 
 /// How code for one target gets onto a device.
 enum class LoadPath : std::uint8_t {
-  Cubin,        ///< The package's cubin runs on the device.
-  AssemblePtx,  ///< The package's PTX is assembled for the device.
+  Cubin,       ///< The package's cubin runs on the device.
+  AssemblePtx, ///< The package's PTX is assembled for the device.
 };
 
 /// Decides from names alone. A cubin for sm_XY runs on the same major version from minor Y on; one
 /// for sm_XYa only on X.Y. PTX runs on the same or any later version; PTX for sm_XYa only on X.Y.
-/// \p deviceSm is "sm_90", without suffix. \returns Unsupported naming both and what to compile for.
+/// \p deviceSm is "sm_90", without suffix. \returns Unsupported naming both and what to compile
+/// for.
 Result<LoadPath> chooseLoadPath(std::string_view packageTarget, std::string_view deviceSm,
                                 bool hasCubin, bool hasPtx);
 

@@ -12,7 +12,8 @@ namespace attnc::rt {
 
 /// Reads a regular file of at most \p maxBytes. \returns Environment if it is missing, unreadable,
 /// a directory or longer.
-Result<std::string> readFile(const std::string &path, std::uint64_t maxBytes = std::uint64_t(1) << 40);
+Result<std::string> readFile(const std::string &path, std::uint64_t maxBytes = std::uint64_t(1)
+                                                                               << 40);
 
 /// Writes \p bytes to a temporary neighbour of \p path and renames it: readers see the old file or
 /// the complete new one. \returns Environment; nothing is left behind on failure.

@@ -63,28 +63,29 @@ struct ProblemDesc {
   std::int64_t headsQ = 0, headsKv = 0;
   std::int64_t dimQk = 0, dimV = 0;
   DataType q = DataType::BF16, kv = DataType::BF16, o = DataType::BF16;
-  std::string layout = "bshd";            ///< "bshd" or "bhsd": the memory order the tuning assumed.
-  std::string seq = "dense";              ///< "dense", "varlen" or "kv_lens".
-  std::optional<std::int64_t> pageSize;   ///< Tokens per page of a paged cache.
+  std::string layout = "bshd";          ///< "bshd" or "bhsd": the memory order the tuning assumed.
+  std::string seq = "dense";            ///< "dense", "varlen" or "kv_lens".
+  std::optional<std::int64_t> pageSize; ///< Tokens per page of a paged cache.
   std::vector<std::string> outputs = {"o"}; ///< A subset of "o", "lse".
-  std::optional<std::int64_t> maxQ;       ///< Largest query length the kernels take.
+  std::optional<std::int64_t> maxQ;         ///< Largest query length the kernels take.
 };
 
 struct Package {
   static constexpr int formatVersion = 1;
 
   std::string name;
-  std::string compiler; ///< Compiler name, version, build id.
-  std::string specHash; ///< Lower-case hexadecimal.
-  std::string spec;     ///< Canonical text of the spec.
-  std::string target;   ///< "sm_90a".
+  std::string compiler;   ///< Compiler name, version, build id.
+  std::string specHash;   ///< Lower-case hexadecimal.
+  std::string spec;       ///< Canonical text of the spec.
+  std::string target;     ///< "sm_90a".
   std::string ptxVersion; ///< "8.0"; empty when there is no PTX.
   ProblemDesc problem;
   /// The chosen configuration, for people and for tuning stores; the runtime does not read it.
   std::map<std::string, std::int64_t> config;
   std::vector<KernelDesc> kernels;
   std::vector<WorkspaceDesc> workspace;
-  /// Binary parts by name. "ptx" and "cubin" are the ones the runtime loads; one of them must exist.
+  /// Binary parts by name. "ptx" and "cubin" are the ones the runtime loads; one of them must
+  /// exist.
   std::map<std::string, std::string> blobs;
 
   /// Blob contents, or an empty view.

@@ -81,8 +81,8 @@ public:
   /// every argument is right. Thread-safe. An empty problem (batch, query length or total 0)
   /// succeeds without a launch.
   ///
-  /// \p workspace must be 256-byte aligned, have \p workspaceSize ≥ workspaceBytes() bytes, and stay
-  /// untouched until the work is done; concurrent runs need one each.
+  /// \p workspace must be 256-byte aligned, have \p workspaceSize ≥ workspaceBytes() bytes, and
+  /// stay untouched until the work is done; concurrent runs need one each.
   ///
   /// \returns InvalidArgument naming the tensor or scalar: missing, unknown or bound twice; wrong
   /// dtype, rank or shape; inner stride not 1; base or stride not aligned; an output with a zero

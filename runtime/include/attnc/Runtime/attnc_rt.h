@@ -1,5 +1,6 @@
-/* The C interface of the attnc runtime: load a kernel package, plan, run. For C, C++ and anything that
- * calls C. It launches attention kernels that `attnc compile` made; it compiles nothing itself.
+/* The C interface of the attnc runtime: load a kernel package, plan, run. For C, C++ and anything
+ * that calls C. It launches attention kernels that `attnc compile` made; it compiles nothing
+ * itself.
  *
  *   attnc_package *package;  attnc_kernel *kernel;  attnc_plan *plan;
  *   attnc_package_load_file("llama3-8b-prefill.sm_90a.attnpkg", &package);
@@ -10,12 +11,14 @@
  *   attnc_plan_run(plan, tensors, 4, NULL, 0, workspace, workspace_bytes, stream);
  *
  * Rules that hold everywhere:
- * - Every function that can fail returns attnc_status; ATTNC_OK is 0. On failure the calling thread's
- *   message is in attnc_last_error() until its next failing call, and out parameters are not written.
+ * - Every function that can fail returns attnc_status; ATTNC_OK is 0. On failure the calling
+ * thread's message is in attnc_last_error() until its next failing call, and out parameters are not
+ * written.
  * - No C++ exception leaves a function.
- * - Handles are used from any thread. Destroying one while another thread uses it is an error. A kernel
- *   keeps its package, a plan its kernel: destroy in any order. Destroying NULL does nothing.
- * - Lengths are in tokens, strides in elements, memory in bytes. Strings are UTF-8, zero-terminated.
+ * - Handles are used from any thread. Destroying one while another thread uses it is an error. A
+ * kernel keeps its package, a plan its kernel: destroy in any order. Destroying NULL does nothing.
+ * - Lengths are in tokens, strides in elements, memory in bytes. Strings are UTF-8,
+ * zero-terminated.
  */
 #ifndef ATTNC_RUNTIME_ATTNC_RT_H
 #define ATTNC_RUNTIME_ATTNC_RT_H
@@ -66,8 +69,8 @@ typedef struct attnc_plan attnc_plan;       /* a kernel with sizes */
 /* "0.1.0". Never NULL. */
 ATTNC_RT_API const char *attnc_version(void);
 
-/* The message of this thread's last failing call, "" if there was none. Valid until the next failing
- * call of this thread. */
+/* The message of this thread's last failing call, "" if there was none. Valid until the next
+ * failing call of this thread. */
 ATTNC_RT_API const char *attnc_last_error(void);
 
 /* The assembler's or driver's full log that belongs to attnc_last_error(), "" if it has none. */
@@ -76,10 +79,11 @@ ATTNC_RT_API const char *attnc_last_error_log(void);
 /* "ok", "unsupported", …. Never NULL. */
 ATTNC_RT_API const char *attnc_status_name(attnc_status status);
 
-/* ---- Packages ------------------------------------------------------------------------------------ */
+/* ---- Packages
+ * ------------------------------------------------------------------------------------ */
 
-/* Reads a package file. ENVIRONMENT if it cannot be read, INVALID_ARGUMENT if it is not a well-formed
- * package, UNSUPPORTED if its format is newer. */
+/* Reads a package file. ENVIRONMENT if it cannot be read, INVALID_ARGUMENT if it is not a
+ * well-formed package, UNSUPPORTED if its format is newer. */
 ATTNC_RT_API attnc_status attnc_package_load_file(const char *path, attnc_package **package);
 
 /* The same from memory, which is copied. */
@@ -91,25 +95,27 @@ ATTNC_RT_API const char *attnc_package_manifest(const attnc_package *package);
 
 ATTNC_RT_API void attnc_package_destroy(attnc_package *package);
 
-/* ---- Kernels ------------------------------------------------------------------------------------- */
+/* ---- Kernels
+ * ------------------------------------------------------------------------------------- */
 
-/* Loads the package's code on GPU `device` (the ordinal of the CUDA driver). Device -1 loads nothing:
- * plans of such a kernel tell sizes and cannot run, which needs no driver.
- * The current CUDA context of the thread is left as it is, here and everywhere else. */
+/* Loads the package's code on GPU `device` (the ordinal of the CUDA driver). Device -1 loads
+ * nothing: plans of such a kernel tell sizes and cannot run, which needs no driver. The current
+ * CUDA context of the thread is left as it is, here and everywhere else. */
 ATTNC_RT_API attnc_status attnc_kernel_create(const attnc_package *package, int device,
                                               attnc_kernel **kernel);
 ATTNC_RT_API void attnc_kernel_destroy(attnc_kernel *kernel);
 
-/* ---- Plans --------------------------------------------------------------------------------------- */
+/* ---- Plans
+ * --------------------------------------------------------------------------------------- */
 
-/* The sizes a package leaves open. Begin with ATTNC_SIZES_INIT: `struct_size` lets later versions add
- * fields. */
+/* The sizes a package leaves open. Begin with ATTNC_SIZES_INIT: `struct_size` lets later versions
+ * add fields. */
 typedef struct attnc_sizes {
   size_t struct_size;
   int64_t batch;
   int64_t max_len_q;
-  int64_t max_len_kv; /* with kv_lens an upper bound of them */
-  int64_t splits;     /* parts of the KV range; 0: chosen from the device */
+  int64_t max_len_kv;        /* with kv_lens an upper bound of them */
+  int64_t splits;            /* parts of the KV range; 0: chosen from the device */
   int64_t total_q, total_kv; /* varlen only: tokens of all sequences */
   int64_t pages, max_pages;  /* paged only: pages of the pool, columns of the block table */
   /* Lengths where the host knows them, else NULL; they are checked and copied.
@@ -119,7 +125,8 @@ typedef struct attnc_sizes {
   const int32_t *host_cu_seqlens_kv;
 } attnc_sizes;
 
-#define ATTNC_SIZES_INIT {sizeof(attnc_sizes), 1, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL}
+#define ATTNC_SIZES_INIT                                                                           \
+  { sizeof(attnc_sizes), 1, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }
 
 /* Checks sizes against the package. INVALID_ARGUMENT or UNSUPPORTED name the size. */
 ATTNC_RT_API attnc_status attnc_plan_create(const attnc_kernel *kernel, const attnc_sizes *sizes,
@@ -133,8 +140,8 @@ ATTNC_RT_API attnc_status attnc_plan_splits(const attnc_plan *plan, int64_t *spl
 
 /* A tensor in device memory. Dimensions are in logical order [batch, head, seq, dim] whatever the
  * memory order:
- *   q [B,Hq,Sq,Dqk]  k [B,Hkv,Skv,Dqk]  v [B,Hkv,Skv,Dv]  o [B,Hq,Sq,Dv]  lse [B,Hq,Sq] (f32, natural log)
- *   varlen: B is 1 and S the packed total; cu_seqlens_q, cu_seqlens_kv i32 [batch+1]
+ *   q [B,Hq,Sq,Dqk]  k [B,Hkv,Skv,Dqk]  v [B,Hkv,Skv,Dv]  o [B,Hq,Sq,Dv]  lse [B,Hq,Sq] (f32,
+ * natural log) varlen: B is 1 and S the packed total; cu_seqlens_q, cu_seqlens_kv i32 [batch+1]
  *   kv_lens i32 [batch]; paged: k, v pools [pages,Hkv,page,D], block_table i32 [batch,max_pages]
  *   sinks f32 [Hq]; bias [B,Hq,Sq,Skv], a size of 1 or a stride of 0 broadcasts.
  * The innermost stride must be 1 except for bias. q, k, v and o need 16-byte aligned addresses and
@@ -158,10 +165,10 @@ typedef struct attnc_scalar {
 } attnc_scalar;
 
 /* Launches on `stream` (a CUstream or cudaStream_t; NULL is the legacy default stream) and returns
- * without waiting. Allocates nothing and may be captured into a CUDA graph. Nothing is launched unless
- * every argument is right. `workspace` is 256-byte aligned device memory that must stay untouched until
- * the work is done; concurrent runs need one each. A failure of the kernel itself shows in a later
- * synchronising call of the caller. */
+ * without waiting. Allocates nothing and may be captured into a CUDA graph. Nothing is launched
+ * unless every argument is right. `workspace` is 256-byte aligned device memory that must stay
+ * untouched until the work is done; concurrent runs need one each. A failure of the kernel itself
+ * shows in a later synchronising call of the caller. */
 ATTNC_RT_API attnc_status attnc_plan_run(const attnc_plan *plan, const attnc_tensor *tensors,
                                          size_t tensor_count, const attnc_scalar *scalars,
                                          size_t scalar_count, void *workspace,
@@ -169,7 +176,8 @@ ATTNC_RT_API attnc_status attnc_plan_run(const attnc_plan *plan, const attnc_ten
 
 ATTNC_RT_API void attnc_plan_destroy(attnc_plan *plan);
 
-/* ---- Environment --------------------------------------------------------------------------------- */
+/* ---- Environment
+ * --------------------------------------------------------------------------------- */
 
 /* What this machine has, as JSON text. Free it with attnc_string_free. */
 ATTNC_RT_API attnc_status attnc_environment_json(char **json);
