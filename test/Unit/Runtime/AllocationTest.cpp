@@ -19,6 +19,11 @@ void *operator new(std::size_t size) {
     return memory;
   throw std::bad_alloc();
 }
+// The sanitizers bring this one themselves and would see ours free what theirs gave.
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
+  ++allocations;
+  return std::malloc(size ? size : 1);
+}
 void operator delete(void *memory) noexcept { std::free(memory); }
 void operator delete(void *memory, std::size_t) noexcept { std::free(memory); }
 

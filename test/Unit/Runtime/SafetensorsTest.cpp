@@ -39,7 +39,7 @@ TEST(Safetensors, RoundTripOfEveryDtype) {
   for (DataType dtype :
        {DataType::BF16, DataType::F16, DataType::F32, DataType::F64, DataType::I32, DataType::I64,
         DataType::U8, DataType::Bool, DataType::F8E4M3, DataType::F8E5M2})
-    file.tensors.push_back(tensor("t" + std::to_string(index++), dtype, {2, 3, index}));
+    file.tensors.push_back(tensor(dataTypeName(dtype), dtype, {2, 3, ++index}));
   file.tensors.push_back(tensor("scalar", DataType::F32, {}));
   file.tensors.push_back(tensor("empty", DataType::BF16, {4, 0, 128}));
   Result<std::string> bytes = serializeSafetensors(file);
