@@ -1,0 +1,143 @@
+// attnc check, and the verdicts that the matrix shares with it.
+#include "CommonOptions.h"
+#include "Messages.h"
+#include "TargetSelection.h"
+#include "Verbs.h"
+#include "Verdict.h"
+
+#include "attnc/Support/ExitCodes.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace attnc::cli {
+
+static cl::opt<bool> noAssemble("ptx-only", cl::desc("Do not assemble, even where it is possible"),
+                                cl::sub(checkVerb()));
+
+const char *Verdict::word() const {
+  return code == kExitOk ? "ok" : code == kExitUnsupported ? "unsupported" : "failed";
+}
+
+Verdict judge(Input &input, const TargetInfo &target, const std::string &config, bool assemble) {
+  Verdict verdict;
+  CompileOptions options;
+  options.target = &target;
+  options.config = config;
+  options.level = target.isHost ? CompileLevel::Program : CompileLevel::Ptx;
+  TargetResult result;
+  CompileFailure failure = CompileFailure::None;
+  {
+    mlir::ScopedDiagnosticHandler quiet(&input.context, [&](mlir::Diagnostic &diagnostic) {
+      if (verdict.reason.empty() && diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+        verdict.reason = diagnostic.str();
+    });
+    mlir::FailureOr<CompileResult> compiled = compileModule(*input.module, options, failure);
+    if (failed(compiled)) {
+      verdict.code =
+          failure == CompileFailure::Unsupported ? kExitUnsupported : kExitCompileFailed;
+      if (verdict.reason.empty())
+        verdict.reason = "no reason was given, which is a bug of attnc";
+      return verdict;
+    }
+    result.compiled = std::move(*compiled);
+  }
+  verdict.reason.clear();
+  verdict.config = result.compiled.config;
+  for (const KernelInterface &kernel : result.compiled.program.kernels)
+    verdict.sharedBytes = std::max(verdict.sharedBytes, kernel.sharedBytes);
+  if (target.isHost || !assemble)
+    return verdict;
+  rt::AssembleOptions assembleOptions;
+  assembleOptions.name = input.spec.name;
+  rt::Result<rt::AssembleResult> assembled =
+      rt::assemble(result.compiled.ptx, target.name.str(), assembleOptions);
+  if (!assembled.ok()) {
+    verdict.code = static_cast<int>(assembled.status().code());
+    verdict.reason = assembled.status().message();
+    return verdict;
+  }
+  verdict.assembled = true;
+  for (const rt::KernelResources &kernel : assembled->kernels) {
+    verdict.registers = std::max<int64_t>(verdict.registers, kernel.registers);
+    verdict.spillBytes =
+        std::max(verdict.spillBytes, kernel.spillStoreBytes + kernel.spillLoadBytes);
+  }
+  return verdict;
+}
+
+json::Object verdictJson(const TargetInfo &target, const Verdict &verdict) {
+  json::Object config;
+  for (const auto &[field, value] : verdict.config)
+    config[field] = value;
+  json::Object object{{"target", target.name},
+                      {"verdict", verdict.word()},
+                      {"assembled", verdict.assembled},
+                      {"config", std::move(config)}};
+  if (!verdict.ok())
+    object["reason"] = verdict.reason;
+  if (!target.isHost)
+    object["shared_bytes"] = verdict.sharedBytes;
+  if (verdict.assembled) {
+    object["registers"] = verdict.registers;
+    object["spill_bytes"] = verdict.spillBytes;
+  }
+  return object;
+}
+
+/// "128x64, 8 warps, 2 stages; 98304 B shared; 168 registers, no spills".
+static std::string describe(const TargetInfo &target, const Verdict &verdict) {
+  if (!verdict.ok())
+    return verdict.reason;
+  std::map<std::string, int64_t> config(verdict.config.begin(), verdict.config.end());
+  std::string text = formatv("{0}x{1}", config["block_m"], config["block_n"]);
+  if (target.isHost)
+    return text + ", compiled for this CPU";
+  text += formatv(", {0} warps, {1} stages; {2} B shared", config["warps"], config["stages"],
+                  verdict.sharedBytes);
+  if (!verdict.assembled)
+    return text + "; not assembled";
+  text += formatv("; {0} registers", verdict.registers);
+  return text + (verdict.spillBytes > 0 ? formatv(", {0} B spilled", verdict.spillBytes).str()
+                                        : std::string(", no spills"));
+}
+
+int checkMain() {
+  std::vector<const TargetInfo *> targets;
+  std::vector<std::string> names(targetNames.begin(), targetNames.end());
+  if (names.empty())
+    names.push_back("all");
+  if (int code = selectTargets(names, targets))
+    return code;
+  Input input;
+  if (int code = input.load(specPath))
+    return code;
+  bool assemble = !noAssemble && hasOfflineAssembler();
+  int worst = kExitOk;
+  json::Array all;
+  Progress progress(targets.size());
+  for (const TargetInfo *target : targets) {
+    progress.step("checking " + target->name);
+    Verdict verdict = judge(input, *target, configOverrides, assemble);
+    if (!verdict.ok() && worst != kExitCompileFailed)
+      worst = verdict.code;
+    if (asJson) {
+      all.push_back(verdictJson(*target, verdict));
+      continue;
+    }
+    clearProgressLine();
+    outs() << left_justify(target->name, 10) << left_justify(verdict.word(), 13)
+           << describe(*target, verdict) << "\n";
+    outs().flush();
+  }
+  if (asJson)
+    outs() << formatv("{0:2}", json::Value(json::Object{{"spec", input.spec.name},
+                                                        {"hash", specHash(input.spec)},
+                                                        {"targets", std::move(all)}}))
+           << "\n";
+  else if (!assemble && !noAssemble)
+    note("no assembler here, so PTX was not assembled; ./dev setup installs one");
+  return worst;
+}
+
+} // namespace attnc::cli

@@ -1,0 +1,323 @@
+// attnc compile and attnc explain.
+#include "CommonOptions.h"
+#include "CompileTarget.h"
+#include "Explain.h"
+#include "Messages.h"
+#include "Output.h"
+#include "PackageBuilder.h"
+#include "TargetSelection.h"
+#include "Verbs.h"
+
+#include "attnc/Support/ExitCodes.h"
+#include "attnc/Support/NearestName.h"
+#include "mlir/Support/Timing.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace attnc::cli {
+
+static cl::opt<std::string> outputPath(
+    "o", cl::value_desc("F"),
+    cl::desc("Output file, or a directory for several targets; '-' is stdout. Without it, text for "
+             "one target goes to stdout and the rest to NAME.TARGET.EXT here"),
+    cl::sub(compileVerb()));
+static cl::opt<std::string> emitName(
+    "emit", cl::value_desc("LEVEL"),
+    cl::desc("attn, tile, nvvm, llvm, ptx, cubin or package; by default what -o's extension says, "
+             "else ptx"),
+    cl::sub(compileVerb()));
+static cl::opt<std::string> stopAfter("stop-after", cl::value_desc("PASS"),
+                                      cl::desc("Print the IR after this pass and stop"),
+                                      cl::sub(compileVerb()));
+static cl::opt<std::string> saveTemps("save-temps", cl::value_desc("DIR"),
+                                      cl::desc("Keep the IR after every pass, LLVM IR, PTX and cubin "
+                                               "below DIR"),
+                                      cl::sub(compileVerb()));
+static cl::opt<bool> timing("timing", cl::desc("Print where the time went"), cl::sub(compileVerb()));
+static cl::opt<std::string> explainFormat("explain", cl::ValueOptional, cl::value_desc("json"),
+                                          cl::desc("Print the choices made, on stderr"),
+                                          cl::init("no"), cl::sub(compileVerb()));
+
+namespace {
+enum class Emit { Attn, Tile, Nvvm, Llvm, Ptx, Cubin, Package };
+} // namespace
+
+static const char *extensionOf(Emit emit) {
+  switch (emit) {
+  case Emit::Attn:
+    return "attn.mlir";
+  case Emit::Tile:
+    return "tile.mlir";
+  case Emit::Nvvm:
+    return "nvvm.mlir";
+  case Emit::Llvm:
+    return "ll";
+  case Emit::Ptx:
+    return "ptx";
+  case Emit::Cubin:
+    return "cubin";
+  case Emit::Package:
+    return "attnpkg";
+  }
+  llvm_unreachable("all levels are listed");
+}
+
+/// What to emit, from --emit or the extension of -o.
+static std::optional<Emit> chooseEmit() {
+  std::string name = emitName;
+  if (name.empty())
+    name = StringSwitch<std::string>(sys::path::extension(outputPath))
+               .Case(".ll", "llvm")
+               .Case(".mlir", "tile")
+               .Case(".cubin", "cubin")
+               .Case(".attnpkg", "package")
+               .Default("ptx");
+  std::optional<Emit> emit = StringSwitch<std::optional<Emit>>(name)
+                                 .Case("attn", Emit::Attn)
+                                 .Case("tile", Emit::Tile)
+                                 .Case("nvvm", Emit::Nvvm)
+                                 .Case("llvm", Emit::Llvm)
+                                 .Case("ptx", Emit::Ptx)
+                                 .Case("cubin", Emit::Cubin)
+                                 .Case("package", Emit::Package)
+                                 .Default(std::nullopt);
+  if (!emit)
+    error("unknown --emit '" + name + "'" +
+          didYouMean(name, {"attn", "tile", "nvvm", "llvm", "ptx", "cubin", "package"}) +
+          "; known are attn, tile, nvvm, llvm, ptx, cubin, package");
+  return emit;
+}
+
+static CompileLevel levelOf(Emit emit, const TargetInfo &target) {
+  switch (emit) {
+  case Emit::Attn:
+    return CompileLevel::Attn;
+  case Emit::Tile:
+    return CompileLevel::Tile;
+  default:
+    break;
+  }
+  if (target.isHost)
+    return CompileLevel::Program;
+  return emit == Emit::Nvvm   ? CompileLevel::Nvvm
+         : emit == Emit::Llvm ? CompileLevel::Llvm
+                              : CompileLevel::Ptx;
+}
+
+/// The targets asked for; without --target the GPU here, else sm_90a, which a note says.
+static int defaultTargets(std::vector<const TargetInfo *> &targets) {
+  if (!targetNames.empty())
+    return selectTargets(std::vector<std::string>(targetNames), targets);
+  std::string reason;
+  const TargetInfo *target = nativeTarget(reason);
+  if (!target) {
+    target = lookupTarget("sm_90a");
+    note("compiling for sm_90a, since no GPU is here to go by; --target names others");
+  }
+  targets.push_back(target);
+  return kExitOk;
+}
+
+static int checkStopAfter(ArrayRef<const TargetInfo *> targets) {
+  for (const TargetInfo *target : targets) {
+    std::vector<std::string> names = stepNames(*target);
+    if (is_contained(names, stopAfter))
+      continue;
+    std::vector<StringRef> known(names.begin(), names.end());
+    error("no pass '" + stopAfter + "' on the way to " + target->name +
+          didYouMean(stopAfter, known) + "; in order: " + join(names, ", "));
+    return kExitBadUsage;
+  }
+  return kExitOk;
+}
+
+/// The artefact of one finished target; empty with `code` set when there is none.
+static std::string artefactOf(const Input &input, const TargetInfo &target, Emit emit,
+                              const TargetResult &result, int &code) {
+  const CompileResult &compiled = result.compiled;
+  if (!stopAfter.empty() || emit <= Emit::Nvvm) {
+    std::string text;
+    raw_string_ostream stream(text);
+    compiled.module.get()->print(stream);
+    return text + "\n";
+  }
+  switch (emit) {
+  case Emit::Llvm:
+    return compiled.llvmIR;
+  case Emit::Ptx:
+    return compiled.ptx;
+  case Emit::Cubin:
+    return result.assembled->cubin;
+  default:
+    break;
+  }
+  rt::Result<rt::Package> package = buildPackage(input.spec, target, result);
+  rt::Result<std::string> bytes =
+      package.ok() ? rt::serializePackage(*package) : rt::Result<std::string>(package.status());
+  if (!bytes.ok()) {
+    code = report(bytes.status());
+    return {};
+  }
+  return std::move(*bytes);
+}
+
+static int saveIntermediates(const std::string &directory, const TargetResult &result) {
+  const CompileResult &compiled = result.compiled;
+  if (!compiled.llvmIR.empty())
+    if (int code = writeFile(directory + "/kernel.ll", compiled.llvmIR))
+      return code;
+  if (!compiled.ptx.empty())
+    if (int code = writeFile(directory + "/kernel.ptx", compiled.ptx))
+      return code;
+  if (result.assembled)
+    return writeFile(directory + "/kernel.cubin", result.assembled->cubin);
+  return kExitOk;
+}
+
+static int compileOne(Input &input, const TargetInfo &target, Emit emit, bool severalTargets,
+                      Output &output, mlir::TimingScope &timingScope) {
+  if (target.isHost && emit >= Emit::Nvvm && stopAfter.empty() && !severalTargets) {
+    error(StringRef("the host target has no '") + extensionOf(emit) +
+          "' artefact: its code is made and run in this process; use --emit=tile to read the "
+          "program, or attnc run --target host");
+    return kExitUnsupported;
+  }
+  mlir::TimingScope scope = timingScope.nest(target.name);
+  CompileOptions options;
+  options.target = &target;
+  options.config = configOverrides;
+  options.level = levelOf(emit, target);
+  options.stopAfter = stopAfter;
+  if (!stopAfter.empty())
+    options.level = target.isHost ? CompileLevel::Program : CompileLevel::Ptx;
+  options.remarks = explainFormat != "no";
+  options.timing = &scope;
+  std::string temps;
+  if (!saveTemps.empty()) {
+    temps = saveTemps + "/" + target.name.str();
+    options.irTreeDirectory = temps;
+    if (std::error_code failure = sys::fs::create_directories(temps)) {
+      error("cannot make the directory '" + temps + "': " + failure.message());
+      return kExitBadUsage;
+    }
+  }
+  TargetResult result;
+  if (int code = compileTarget(input, options, result))
+    return code;
+  bool wantCubin = emit == Emit::Cubin || emit == Emit::Package || explainFormat != "no";
+  if (wantCubin && !result.compiled.ptx.empty()) {
+    mlir::TimingScope assembling = scope.nest("assembler");
+    if (emit == Emit::Cubin || hasOfflineAssembler()) {
+      if (int code = assembleTarget(input, target, result))
+        return code;
+    } else if (emit == Emit::Package) {
+      static bool said = false;
+      if (!said)
+        note("no assembler here: packages hold PTX only, and the driver compiles it when loaded");
+      said = true;
+    }
+  }
+  if (!temps.empty())
+    if (int code = saveIntermediates(temps, result))
+      return code;
+  if (explainFormat == "json")
+    errs() << formatv("{0:2}", json::Value(explainJson(input, target, result))) << "\n";
+  else if (explainFormat != "no")
+    printExplanation(errs(), input, target, result);
+  if (result.compiled.host) {
+    note("host: compiled; its code lives in the process that runs it, so there is no file");
+    return kExitOk;
+  }
+  int code = kExitOk;
+  std::string artefact = artefactOf(input, target, emit, result, code);
+  if (code)
+    return code;
+  return output.write(target.name, stopAfter.empty() ? extensionOf(emit) : stopAfter + ".mlir",
+                      artefact);
+}
+
+/// Keeps the more serious of two exit codes: a crash or failed compile over an unsupported target.
+static int worse(int a, int b) {
+  auto rank = [](int code) {
+    static constexpr int order[] = {kExitOk, kExitUnsupported, kExitBadUsage, kExitEnvironment,
+                                    kExitCompileFailed, kExitInternal};
+    return std::find(std::begin(order), std::end(order), code) - std::begin(order);
+  };
+  return rank(a) >= rank(b) ? a : b;
+}
+
+int compileMain() {
+  std::optional<Emit> emit = chooseEmit();
+  if (!emit)
+    return kExitBadUsage;
+  if (explainFormat != "no" && explainFormat != "json" && !explainFormat.empty()) {
+    error("unknown --explain '" + explainFormat + "'; it takes nothing or json");
+    return kExitBadUsage;
+  }
+  std::vector<const TargetInfo *> targets;
+  if (int code = defaultTargets(targets))
+    return code;
+  if (!stopAfter.empty())
+    if (int code = checkStopAfter(targets))
+      return code;
+  mlir::DefaultTimingManager timingManager;
+  timingManager.setEnabled(timing);
+  timingManager.setDisplayMode(mlir::DefaultTimingManager::DisplayMode::Tree);
+  mlir::TimingScope root = timingManager.getRootScope();
+
+  Input input;
+  {
+    mlir::TimingScope scope = root.nest("spec");
+    if (int code = input.load(specPath))
+      return code;
+  }
+  bool binary = stopAfter.empty() && (*emit == Emit::Cubin || *emit == Emit::Package);
+  Output output(outputPath, input.spec.name, targets.size() > 1, binary);
+  if (int code = output.prepare())
+    return code;
+  int worst = kExitOk;
+  Progress progress(targets.size());
+  for (const TargetInfo *target : targets) {
+    progress.step("compiling " + input.spec.name + " for " + target->name);
+    worst = worse(worst, compileOne(input, *target, *emit, targets.size() > 1, output, root));
+  }
+  return worst;
+}
+
+int explainMain() {
+  std::vector<const TargetInfo *> targets;
+  if (int code = defaultTargets(targets))
+    return code;
+  Input input;
+  if (int code = input.load(specPath))
+    return code;
+  int worst = kExitOk;
+  json::Array all;
+  for (const TargetInfo *target : targets) {
+    CompileOptions options;
+    options.target = target;
+    options.config = configOverrides;
+    options.level = target->isHost ? CompileLevel::Program : CompileLevel::Ptx;
+    options.remarks = true;
+    TargetResult result;
+    int code = compileTarget(input, options, result);
+    if (code == kExitOk && !target->isHost && hasOfflineAssembler())
+      code = assembleTarget(input, *target, result);
+    worst = worse(worst, code);
+    if (code)
+      continue;
+    if (asJson)
+      all.push_back(explainJson(input, *target, result));
+    else
+      printExplanation(outs(), input, *target, result);
+  }
+  if (asJson)
+    outs() << formatv("{0:2}", json::Value(std::move(all))) << "\n";
+  return worst;
+}
+
+} // namespace attnc::cli

@@ -1,0 +1,72 @@
+// Writing artefacts.
+#include "Output.h"
+
+#include "Messages.h"
+
+#include "attnc/Runtime/FileIo.h"
+#include "attnc/Support/ExitCodes.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace llvm;
+
+namespace attnc::cli {
+
+Output::Output(StringRef argument, StringRef name, bool several, bool binary)
+    : argument(argument), name(name), several(several),
+      stdoutOnly(argument == "-" || (argument.empty() && !several && !binary)) {}
+
+int Output::prepare() {
+  if (stdoutOnly) {
+    if (several) {
+      error("'-o -' takes one target; name a directory for several: -o out/");
+      return kExitBadUsage;
+    }
+    return kExitOk;
+  }
+  directory = argument.empty() || StringRef(argument).ends_with("/") ||
+              sys::fs::is_directory(argument) || several;
+  if (argument.empty())
+    argument = ".";
+  if (!directory) {
+    StringRef parent = sys::path::parent_path(argument);
+    if (!parent.empty() && !sys::fs::is_directory(parent)) {
+      error("cannot write '" + argument + "': '" + parent + "' is not a directory");
+      return kExitBadUsage;
+    }
+    return kExitOk;
+  }
+  if (std::error_code failure = sys::fs::create_directories(argument)) {
+    error("cannot make the directory '" + argument + "': " + failure.message());
+    return kExitBadUsage;
+  }
+  return kExitOk;
+}
+
+int Output::write(StringRef target, StringRef extension, StringRef bytes) {
+  if (stdoutOnly) {
+    outs() << bytes;
+    outs().flush();
+    if (outs().has_error()) {
+      outs().clear_error();
+      error("cannot write to stdout");
+      return kExitEnvironment;
+    }
+    return kExitOk;
+  }
+  SmallString<256> path(argument);
+  if (directory)
+    sys::path::append(path, name + "." + target + "." + extension);
+  if (int code = writeFile(path, bytes))
+    return code;
+  note("wrote " + path + " (" + Twine(bytes.size()) + " bytes)");
+  return kExitOk;
+}
+
+int writeFile(StringRef path, StringRef bytes) {
+  rt::Status status =
+      rt::writeFileAtomically(path.str(), std::string_view(bytes.data(), bytes.size()));
+  return status.ok() ? kExitOk : report(status);
+}
+
+} // namespace attnc::cli
