@@ -8,10 +8,11 @@ def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
   let summary = "Tiles configured attention ops into the kernel of one CTA";
   let description = [{
     Input: functions that hold one `attn.prefill` or `attn.decode` with a config and a bounds region
-    (and, for a split decode, the `attn.combine` that merges it), their arguments and results named by
-    `attn.name`. Output: the function is gone; a `tile.kernel` of its name computes it, and one named
-    `…_combine` merges the parts. Functions without attention ops stay. `attn-resolve-variant`,
-    `attn-derive-kv-bounds`, `attn-choose-config` and `attn-split-kv` come before.
+    (and, for a split decode, the `attn.combine` that merges it), or an `attn.combine` of arguments;
+    arguments and results are named by `attn.name`. Output: the function is gone; a `tile.kernel` of
+    its name computes it, and one named `…_combine` merges the parts. Functions without attention ops
+    stay. `attn-resolve-variant`, `attn-derive-kv-bounds`, `attn-choose-config` and `attn-split-kv`
+    come before.
 
     - *Grid.* One CTA a (sequence, head, block of rows, split), blocks of rows fastest, so that CTAs in
       flight share the K and V of few heads. Where later rows see more keys they come first. CTAs
@@ -85,6 +86,36 @@ def ConvertTileToNVVM : Pass<"convert-tile-to-nvvm", "::mlir::ModuleOp"> {
 
 def ConvertTileToLinalg : Pass<"convert-tile-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Rewrites a tile kernel as a function on tensors and linalg for the host";
+  let description = [{
+    Input: `tile.kernel`s after `tile-split-kv-range` and `tile-expand-softmax` (no `kv_loop`, `mask`,
+    `softmax_step`, shared memory or layouts). Output: one `func.func` a kernel with the same
+    arguments and a last i32, the program id; tiles are tensors, global memory memrefs.
+
+    - Elementwise ops, `splat`, `iota` and `broadcast` become parallel `linalg.generic`s (`iota` from
+      `linalg.index`), so that they fuse; `reduce` a `linalg.generic` with one reduction.
+    - `mma` converts its operands to f32 once, transposing b, and is a `linalg.matmul` in f32.
+    - `load`, `store` and row gathers and scatters are loops over rows that copy a row's columns;
+      element gathers are `linalg.generic`s whose body loads. Memory of a row at or past the limit,
+      or of a false predicate, is never touched, so that it may hold NaN or not exist.
+    - A tile of i1 is stored as i8, one byte an element.
+
+    Must run before: one-shot-bufferize (the function has no tensor at its boundary). The next passes
+    are those of the pipeline `tile-to-host-llvm`.
+
+    ```mlir
+    %t = tile.load %src[%pid, %c0] limit %limit : !src -> tensor<16x48xbf16>   // 40 columns exist
+    // becomes
+    %buffer = memref.alloc() : memref<16x48xbf16>
+    %count = …                                          // min(max(limit − 0, 0), 16)
+    scf.for %row = %c0 to %count step %c1 {
+      linalg.copy ins(%src[%pid, %row, 0:40]) outs(%buffer[%row, 0:40])     // memref.subviews
+      linalg.fill ins(%zero) outs(%buffer[%row, 40:48])
+    }
+    scf.for %row = %count to %c16 step %c1 { linalg.fill ins(%zero) outs(%buffer[%row, 0:48]) }
+    %t = bufferization.to_tensor %buffer restrict
+    ```
+    (test/Conversion/TileToLinalg/convert-tile-to-linalg.mlir, `@load`.)
+  }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect", "::mlir::bufferization::BufferizationDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect",
