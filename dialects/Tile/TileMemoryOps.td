@@ -1,4 +1,4 @@
-// Ops of the tile dialect that name layouts, shared memory, asynchrony and warp roles. They appear
+// Ops of the tile dialect that name layouts, shared memory and asynchronous copies. They appear
 // after the GPU schedule has been chosen; the host lowering never sees them.
 #ifndef ATTNC_DIALECTS_TILE_TILEMEMORYOPS_TD
 #define ATTNC_DIALECTS_TILE_TILEMEMORYOPS_TD
@@ -83,66 +83,6 @@ def Tile_SharedWriteOp : Tile_Op<"shared_write", [MemoryEffects<[MemWrite]>]> {
   let description = [{ Constraint C1 is that of `tile.shared_read`. }];
   let arguments = (ins Tile_Tile:$value, Tile_SharedType:$target);
   let assemblyFormat = "$value `,` $target attr-dict `:` type($value) `->` type($target)";
-  let hasVerifier = 1;
-}
-
-//===----------------------------------------------------------------------===//
-// Warp specialisation (sm_90+ schedules)
-//===----------------------------------------------------------------------===//
-
-def Tile_WarpRolesOp : Tile_Op<"warp_roles", [NoTerminator, RecursiveMemoryEffects]> {
-  let summary = "Warp groups of a CTA run different regions";
-  let description = [{
-    Region i is run by `warps[i]` consecutive warps with a budget of `registers[i]` registers a
-    thread (0: the kernel's). The regions meet only through shared memory and barriers.
-
-    Constraints:
-    - C1: as many regions as entries of `warps` and of `registers`; each warps entry is positive.
-  }];
-  let arguments = (ins DenseI32ArrayAttr:$warps, DenseI32ArrayAttr:$registers);
-  let regions = (region VariadicRegion<SizedRegion<1>>:$roles);
-  let assemblyFormat = "`warps` $warps `registers` $registers attr-dict-with-keyword $roles";
-  let hasVerifier = 1;
-}
-
-def Tile_MbarrierAllocOp : Tile_Op<"mbarrier_alloc", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "Allocates and initialises mbarriers that complete after `arrivals` arrivals each";
-  let arguments = (ins I32Attr:$arrivals);
-  let results = (outs Tile_BarrierType:$barriers);
-  let assemblyFormat = "`arrivals` $arrivals attr-dict `:` type($barriers)";
-}
-
-def Tile_MbarrierArriveOp : Tile_Op<"mbarrier_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Arrives at a stage's barrier; with `bytes`, also announces that many copied bytes";
-  let arguments = (ins Tile_BarrierType:$barriers, I32:$stage, OptionalAttr<I32Attr>:$bytes);
-  let assemblyFormat = "$barriers `[` $stage `]` (`bytes` $bytes^)? attr-dict `:` type($barriers)";
-}
-
-def Tile_MbarrierWaitOp : Tile_Op<"mbarrier_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until the phase of the given parity of a stage's barrier has completed";
-  let arguments = (ins Tile_BarrierType:$barriers, I32:$stage, I32:$parity);
-  let assemblyFormat = "$barriers `[` $stage `]` `parity` $parity attr-dict `:` type($barriers)";
-}
-
-def Tile_MmaAsyncOp : Tile_Op<"mma_async", [AllTypesMatch<["acc", "result"]>,
-                                            MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Issues acc + a·b; the result may be read only through `tile.mma_wait`";
-  let description = [{ The in-flight accumulator is an SSA value so that nothing can be ordered before
-    its wait. Constraint C1 is that of `tile.mma`. }];
-  let arguments = (ins Tile_Operand:$a, Tile_Operand:$b, Tile_FloatTile:$acc, UnitAttr:$transpose_b);
-  let results = (outs Tile_FloatTile:$result);
-  let assemblyFormat = [{
-    $a `,` $b `,` $acc (`transpose_b` $transpose_b^)? attr-dict `:` type($a) `,` type($b) `->` type($acc)
-  }];
-  let hasVerifier = 1;
-}
-
-def Tile_MmaWaitOp : Tile_Op<"mma_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "Waits until at most `pending` product groups are in flight and releases accumulators";
-  let description = [{ Constraint C1: results have the types of the operands. }];
-  let arguments = (ins I32Attr:$pending, Variadic<Tile_FloatTile>:$inflight);
-  let results = (outs Variadic<Tile_FloatTile>:$results);
-  let assemblyFormat = "$pending $inflight attr-dict `:` type($inflight) `->` type($results)";
   let hasVerifier = 1;
 }
 

@@ -23,7 +23,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [FunctionOpInterface, IsolatedFromAbove]> 
     nested arrays), `warps` the number of warps of the CTA, `role` "main" or "combine".
 
     Constraints:
-    - C1: every argument is a memref, i32 or f32 and has a unique `tile.name`; there are no results.
+    - C1: every argument is a memref, tensor_map, i32 or f32 and has a unique `tile.name`; there are no results.
     - C2: 1 ≤ warps ≤ 32.
     - C3: `role` is "main" or "combine".
     - C4: `grid` is an integer, a symbol name, or [op, a, b] with op one of add, sub, mul, ceildiv,
@@ -282,5 +282,6 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
 }
 
 include "TileMemoryOps.td"
+include "TileAsyncOps.td"
 
 #endif

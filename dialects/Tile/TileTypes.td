@@ -48,9 +48,18 @@ def Tile_SharedType : TypeDef<Tile_Dialect, "Shared"> {
   let description = [{
     `!tile.shared<2x64x128xbf16, pitch = 136>` holds two stages of 64 rows of 128 elements. A pitch of
     an odd number of 16-byte chunks lets `ldmatrix` read eight rows without a bank conflict.
+
+    With `swizzle = 128` (and the pitch equal to the columns) a stage is the form that bulk tensor
+    copies write and wgmma reads: panels of 128 bytes by all rows, one after the other, in which the
+    16-byte chunk c of row r lies at c xor (r mod 8). Stages are 1024-byte aligned.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
-                        "int64_t":$pitch);
+                        "int64_t":$pitch, DefaultValuedParameter<"int64_t", "0">:$swizzle);
+  let builders = [
+    TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType,
+                     "int64_t":$pitch), [{
+      return $_get($_ctxt, shape, elementType, pitch, 0);
+    }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -67,6 +76,18 @@ def Tile_BarrierType : TypeDef<Tile_Dialect, "Barriers"> {
   let summary = "An array of mbarriers in shared memory, one a stage";
   let parameters = (ins "int64_t":$count);
   let assemblyFormat = "`<` $count `>`";
+}
+
+def Tile_TensorMapType : TypeDef<Tile_Dialect, "TensorMap"> {
+  let mnemonic = "tensor_map";
+  let summary = "A tensor map: a kernel argument that describes a global tensor to the copy engine";
+  let description = [{
+    `!tile.tensor_map<1x1x128x64xbf16>` copies boxes of 128 rows by 64 columns of a [batch, head, seq,
+    dim] tensor into 128-byte swizzled shared memory. The runtime encodes it from the tensor bound to
+    the argument's `tile.name`.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$box, "::mlir::Type":$elementType);
+  let hasCustomAssemblyFormat = 1;
 }
 
 def Tile_Tile : RankedTensorOf<[AnyFloat, AnySignlessInteger]>;

@@ -44,24 +44,37 @@ int64_t SharedType::getSizeInBytes() const {
 Type SharedType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
-  int64_t pitch = 0;
+  int64_t pitch = 0, swizzle = 0;
   if (parser.parseLess() || parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
-      parser.parseType(elementType) || parser.parseComma() || parser.parseKeyword("pitch") ||
-      parser.parseEqual() || parser.parseInteger(pitch) || parser.parseGreater())
+      parser.parseType(elementType) || parser.parseComma())
+    return {};
+  if (succeeded(parser.parseOptionalKeyword("swizzle"))) {
+    if (parser.parseEqual() || parser.parseInteger(swizzle))
+      return {};
+    pitch = shape.empty() ? 0 : shape.back();
+  } else if (parser.parseKeyword("pitch") || parser.parseEqual() || parser.parseInteger(pitch)) {
+    return {};
+  }
+  if (parser.parseGreater())
     return {};
   return getChecked([&] { return parser.emitError(parser.getNameLoc()); }, parser.getContext(),
-                    shape, elementType, pitch);
+                    shape, elementType, pitch, swizzle);
 }
 
 void SharedType::print(AsmPrinter &printer) const {
   printer << '<';
   for (int64_t extent : getShape())
     printer << extent << 'x';
-  printer << getElementType() << ", pitch = " << getPitch() << '>';
+  printer << getElementType();
+  if (getSwizzle())
+    printer << ", swizzle = " << getSwizzle() << '>';
+  else
+    printer << ", pitch = " << getPitch() << '>';
 }
 
 LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<int64_t> shape, Type elementType, int64_t pitch) {
+                                 ArrayRef<int64_t> shape, Type elementType, int64_t pitch,
+                                 int64_t swizzle) {
   if (shape.size() != 2 && shape.size() != 3)
     return emitError() << "a shared buffer has 2 or 3 dimensions, got " << shape.size();
   if (!elementType.isIntOrFloat())
@@ -71,7 +84,32 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "extents of a shared buffer are positive, got " << extent;
   if (pitch < shape.back())
     return emitError() << "pitch " << pitch << " is less than the " << shape.back() << " columns";
+  if (swizzle == 0)
+    return success();
+  int64_t panel = 1024 / elementType.getIntOrFloatBitWidth();
+  if (swizzle != 128)
+    return emitError() << "swizzle is 128 (bytes) or absent, got " << swizzle;
+  if (pitch != shape.back() || shape.back() % panel != 0 || shape[shape.size() - 2] % 8 != 0)
+    return emitError() << "a swizzled stage has columns in multiples of " << panel
+                       << ", rows in multiples of 8 and no padding; got "
+                       << shape[shape.size() - 2] << "x" << shape.back() << ", pitch " << pitch;
   return success();
+}
+
+Type TensorMapType::parse(AsmParser &parser) {
+  SmallVector<int64_t> box;
+  Type elementType;
+  if (parser.parseLess() || parser.parseDimensionList(box, /*allowDynamic=*/false) ||
+      parser.parseType(elementType) || parser.parseGreater())
+    return {};
+  return get(parser.getContext(), box, elementType);
+}
+
+void TensorMapType::print(AsmPrinter &printer) const {
+  printer << '<';
+  for (int64_t extent : getBox())
+    printer << extent << 'x';
+  printer << getElementType() << '>';
 }
 
 //===----------------------------------------------------------------------===//
