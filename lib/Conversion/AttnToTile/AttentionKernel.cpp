@@ -16,8 +16,9 @@ static LogicalResult checkReady(attn::AttentionOpInterface op) {
                               "config = #attn.config<…>";
   if (config.getBlockM() < 16 || config.getBlockM() % 16 || config.getBlockN() < 16 ||
       config.getBlockN() % 16 || config.getWarps() < 1 || config.getWarps() > 32)
-    return op->emitError() << "config has blockM = " << config.getBlockM() << ", blockN = "
-                           << config.getBlockN() << ", warps = " << config.getWarps()
+    return op->emitError() << "config has blockM = " << config.getBlockM()
+                           << ", blockN = " << config.getBlockN()
+                           << ", warps = " << config.getWarps()
                            << "; blocks are positive multiples of 16 and warps 1 to 32";
   if (op.getBounds().empty())
     return op->emitError() << "has no bounds region; run attn-derive-kv-bounds first";
@@ -36,8 +37,8 @@ static LogicalResult createKernel(func::FuncOp func, AttentionProblem &problem,
     oName = returnedAs(func, op.getO());
     lseName = returnedAs(func, op.getLse());
     if (oName.empty())
-      return op->emitError() << "the function does not return the output with an 'attn.name'; the "
-                                "kernel would compute nothing";
+      return op->emitError() << "the function does not return the output; the kernel would compute "
+                                "nothing";
   }
 
   KernelSignature signature(func);
@@ -47,8 +48,8 @@ static LogicalResult createKernel(func::FuncOp func, AttentionProblem &problem,
   signature.add(oName, kernelMemRefType(cast<RankedTensorType>(op.getO().getType()), true));
   if (!lseName.empty())
     signature.add(lseName, kernelMemRefType(cast<RankedTensorType>(op.getLse().getType()), false));
-  for (Value value : {op.getKvLens(), op.getCuSeqlensQ(), op.getCuSeqlensKv(), op.getBlockTable(),
-                      op.getSinks()})
+  for (Value value :
+       {op.getKvLens(), op.getCuSeqlensQ(), op.getCuSeqlensKv(), op.getBlockTable(), op.getSinks()})
     if (value && failed(signature.addArgument(value)))
       return failure();
   if (failed(signature.addCaptures({&op.getMask(), &op.getScore(), &op.getBounds()})))
@@ -120,9 +121,9 @@ static Value loadQ(TileBuilder &b, AttentionProblem &problem, const WorkItem &wo
                    const RowPositions &rows) {
   RankedTensorType type = elementsOf(problem.q, b, problem.blockM, problem.paddedDimQK());
   if (problem.packed)
-    return tile::GatherOp::create(
-        b, type, problem.q, ValueRange{work.tensorBatch, rows.head.value, rows.tensorQuery},
-        rows.exists);
+    return tile::GatherOp::create(b, type, problem.q,
+                                  ValueRange{work.tensorBatch, rows.head.value, rows.tensorQuery},
+                                  rows.exists);
   Value first = b.add(work.offsetQ, work.firstRow);
   Value limit = b.add(work.offsetQ, work.lenQ);
   return tile::LoadOp::create(b, type, problem.q, ValueRange{work.tensorBatch, work.head, first},
@@ -240,8 +241,8 @@ LogicalResult KeyStep::build(tile::KvLoopOp loop) {
       auto yielded = inliner.inlineRegion(op.getMask(), position);
       if (failed(yielded))
         return failure();
-      visible = maskBuilder.createOrFold<arith::AndIOp>(inliner.toTile(yielded->front(), kBoth),
-                                                        visible);
+      visible =
+          maskBuilder.createOrFold<arith::AndIOp>(inliner.toTile(yielded->front(), kBoth), visible);
     }
     tile::YieldOp::create(maskBuilder, visible);
   }

@@ -23,8 +23,9 @@ static Value loadLse(TileBuilder &b, const CombineProblem &p, Value split) {
 }
 
 /// A loop over the splits carrying `inits`; `body` returns the next values.
-static scf::ForOp forSplits(TileBuilder &b, const CombineProblem &p, ValueRange inits,
-                            llvm::function_ref<SmallVector<Value>(TileBuilder &, Value, ValueRange)> body) {
+static scf::ForOp
+forSplits(TileBuilder &b, const CombineProblem &p, ValueRange inits,
+          llvm::function_ref<SmallVector<Value>(TileBuilder &, Value, ValueRange)> body) {
   return scf::ForOp::create(b, b.i32(0), p.splits, b.i32(1), inits,
                             [&](OpBuilder &builder, Location loc, Value split, ValueRange carried) {
                               TileBuilder inner(loc, builder);
@@ -57,17 +58,18 @@ static void mergeRow(TileBuilder &b, const CombineProblem &p) {
   };
   Value firstSum = sink ? weightOf(b, sink) : zero;
   Value columns = tile::IotaOp::create(b, b.tileType(p.dim, b.getI32Type()));
-  auto sumLoop = forSplits(
-      b, p, {firstSum, b.dense(0.0, p.dim)},
-      [&](TileBuilder &inner, Value split, ValueRange carried) {
-        Value weight = weightOf(inner, loadLse(inner, p, split));
-        Value part = tile::GatherOp::create(
-            inner, inner.tileType(p.dim, inner.getF32Type()), p.oPart,
-            ValueRange{split, p.batch, p.head, p.query, columns}, /*where=*/Value());
-        Value sum = arith::AddFOp::create(inner, carried[0], weight);
-        Value acc = math::FmaOp::create(inner, inner.splat(weight, p.dim), part, carried[1]);
-        return SmallVector<Value>{sum, acc};
-      });
+  auto sumLoop =
+      forSplits(b, p, {firstSum, b.dense(0.0, p.dim)},
+                [&](TileBuilder &inner, Value split, ValueRange carried) {
+                  Value weight = weightOf(inner, loadLse(inner, p, split));
+                  Value part = tile::GatherOp::create(
+                      inner, inner.tileType(p.dim, inner.getF32Type()), p.oPart,
+                      ValueRange{split, p.batch, p.head, p.query, columns}, /*where=*/Value());
+                  Value sum = arith::AddFOp::create(inner, carried[0], weight);
+                  Value acc =
+                      math::FmaOp::create(inner, inner.splat(weight, p.dim), part, carried[1]);
+                  return SmallVector<Value>{sum, acc};
+                });
   Value sum = sumLoop.getResult(0);
   Value divisor = arith::SelectOp::create(b, isEqual(sum, zero), one, sum);
   Value factor = arith::DivFOp::create(b, one, divisor);
@@ -77,8 +79,8 @@ static void mergeRow(TileBuilder &b, const CombineProblem &p) {
   tile::ScatterOp::create(b, o, p.o, ValueRange{p.batch, p.head, p.query, columns},
                           /*where=*/Value());
   if (p.lse) {
-    Value log = arith::MulFOp::create(b, math::Log2Op::create(b, divisor),
-                                      b.f32(llvm::numbers::ln2));
+    Value log =
+        arith::MulFOp::create(b, math::Log2Op::create(b, divisor), b.f32(llvm::numbers::ln2));
     Value lse = arith::AddFOp::create(b, top, log);
     tile::ScatterOp::create(b, b.splat(lse, 1), p.lse, ValueRange{p.batch, p.head, p.query},
                             /*where=*/Value());
@@ -97,10 +99,9 @@ static LogicalResult declareWorkspace(func::FuncOp func, attn::CombineOp op, int
       symbol(builder, "splits"), varlen ? number(builder, 1) : symbol(builder, "batch"),
       symbol(builder, "heads_q"), symbol(builder, varlen ? "total_q" : "max_len_q")};
   auto entry = [&](StringRef name) {
-    return builder.getDictionaryAttr(
-        {builder.getNamedAttr("name", builder.getStringAttr(name)),
-         builder.getNamedAttr("dtype", builder.getStringAttr("f32")),
-         builder.getNamedAttr("shape", builder.getArrayAttr(shape))});
+    return builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(name)),
+                                      builder.getNamedAttr("dtype", builder.getStringAttr("f32")),
+                                      builder.getNamedAttr("shape", builder.getArrayAttr(shape))});
   };
   Attribute lsePart = entry("lse_part");
   shape.push_back(number(builder, dim));
@@ -109,30 +110,38 @@ static LogicalResult declareWorkspace(func::FuncOp func, attn::CombineOp op, int
 }
 
 LogicalResult attnc::buildCombineKernel(func::FuncOp func, attn::CombineOp op) {
+  // The parts are the workspace of a partial op of this function, or the caller's.
   auto parts = op.getOParts().getDefiningOp<attn::AttentionOpInterface>();
-  if (!parts || op.getLseParts() != parts.getLse())
-    return op.emitError() << "o_parts and lse_parts are not the results of one partial attention "
-                             "op; run attn-split-kv on an attn.decode to get this form";
+  bool ofCaller = isa<BlockArgument>(op.getOParts()) && isa<BlockArgument>(op.getLseParts());
+  if (!ofCaller && (!parts || op.getLseParts() != parts.getLse()))
+    return op.emitError()
+           << "o_parts and lse_parts are neither the results of one partial attention "
+              "op nor arguments; run attn-split-kv on an attn.decode to get this form";
   StringRef oName = returnedAs(func, op.getO()), lseName = returnedAs(func, op.getLse());
   if (oName.empty())
-    return op.emitError() << "the function does not return the output with an 'attn.name'; the "
-                             "kernel would compute nothing";
+    return op.emitError() << "the function does not return the output; the kernel would compute "
+                             "nothing";
 
   OpBuilder builder(func);
   Type i32 = builder.getI32Type();
-  bool varlen = parts.isVarlen();
+  bool varlen = !ofCaller && parts.isVarlen();
   auto oType = cast<RankedTensorType>(op.getO().getType());
   auto partType = cast<RankedTensorType>(op.getOParts().getType());
   CombineProblem p;
   p.dim = partType.getShape().back();
   p.outType = oType.getElementType();
-  if (failed(declareWorkspace(func, op, p.dim, varlen)))
-    return failure();
-
   KernelSignature signature(func);
-  signature.add("o_part", kernelMemRefType(partType, true));
-  signature.add("lse_part",
-                kernelMemRefType(cast<RankedTensorType>(op.getLseParts().getType()), false));
+  if (ofCaller) {
+    if (failed(signature.addArgument(op.getOParts(), /*rowMajor=*/true)) ||
+        failed(signature.addArgument(op.getLseParts())))
+      return failure();
+  } else {
+    if (failed(declareWorkspace(func, op, p.dim, varlen)))
+      return failure();
+    signature.add("o_part", kernelMemRefType(partType, true));
+    signature.add("lse_part",
+                  kernelMemRefType(cast<RankedTensorType>(op.getLseParts().getType()), false));
+  }
   signature.add(oName, kernelMemRefType(oType, true));
   if (!lseName.empty())
     signature.add(lseName, kernelMemRefType(cast<RankedTensorType>(op.getLse().getType()), false));
@@ -150,11 +159,11 @@ LogicalResult attnc::buildCombineKernel(func::FuncOp func, attn::CombineOp op) {
   if (!varlen)
     grid = binary(builder, "mul", symbol(builder, "batch"), grid);
   IRMapping captures;
-  tile::KernelOp kernel = signature.create((func.getSymName() + "_combine").str(), /*warps=*/1,
-                                           "combine", grid, captures);
+  std::string name = (func.getSymName() + (ofCaller ? "" : "_combine")).str();
+  tile::KernelOp kernel = signature.create(name, /*warps=*/1, "combine", grid, captures);
   auto find = [&](StringRef name) { return KernelSignature::find(kernel, name); };
-  p.oPart = find("o_part");
-  p.lsePart = find("lse_part");
+  p.oPart = ofCaller ? captures.lookup(op.getOParts()) : find("o_part");
+  p.lsePart = ofCaller ? captures.lookup(op.getLseParts()) : find("lse_part");
   p.o = find(oName);
   p.lse = lseName.empty() ? Value() : find(lseName);
   p.sinks = op.getSinks() ? captures.lookup(op.getSinks()) : Value();

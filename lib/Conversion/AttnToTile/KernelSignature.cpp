@@ -6,8 +6,6 @@
 using namespace mlir;
 using namespace attnc;
 
-static constexpr llvm::StringLiteral kAttnName = "attn.name";
-
 MemRefType attnc::kernelMemRefType(RankedTensorType tensor, bool rowMajor) {
   SmallVector<int64_t> shape(tensor.getRank(), ShapedType::kDynamic);
   SmallVector<int64_t> strides(tensor.getRank(), ShapedType::kDynamic);
@@ -86,8 +84,8 @@ tile::KernelOp KernelSignature::create(StringRef name, int64_t warps, StringRef 
   OpBuilder builder(func);
   SmallVector<Attribute> argAttrs;
   for (StringRef argName : names)
-    argAttrs.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-        tile::KernelOp::getNameAttrName(), builder.getStringAttr(argName))));
+    argAttrs.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr(tile::KernelOp::getNameAttrName(), builder.getStringAttr(argName))));
   auto kernel = tile::KernelOp::create(builder, func.getLoc(), name,
                                        builder.getFunctionType(types, {}), warps, role, grid,
                                        builder.getArrayAttr(argAttrs), /*res_attrs=*/nullptr);

@@ -9,8 +9,8 @@
 
 namespace attnc {
 
-/// The memref that stands for a tensor argument: dynamic extents and strides. With `rowMajor` (q, k,
-/// v, o and partial o) the last extent is static and its stride 1.
+/// The memref that stands for a tensor argument: dynamic extents and strides. With `rowMajor` (q,
+/// k, v, o and partial o) the last extent is static and its stride 1.
 mlir::MemRefType kernelMemRefType(mlir::RankedTensorType tensor, bool rowMajor);
 
 /// Collects arguments, then makes the kernel.
@@ -20,8 +20,8 @@ public:
 
   /// Adds an argument that stands for no value of the function, or for a result.
   void add(llvm::StringRef name, mlir::Type type);
-  /// Adds the function's argument behind `value`, once. Fails with a diagnostic if `value` is not an
-  /// argument with an `attn.name`.
+  /// Adds the function's argument behind `value`, once. Fails with a diagnostic if `value` is not
+  /// an argument with an `attn.name`.
   mlir::LogicalResult addArgument(mlir::Value value, bool rowMajor = false);
   /// Adds whatever `regions` capture: the function's arguments in their order; the pure ops on
   /// scalars between them and the regions are remembered, to be cloned into the kernel.
@@ -45,6 +45,9 @@ private:
   llvm::SmallVector<mlir::Value> capturedArguments;
   llvm::SetVector<mlir::Operation *> capturedOps;
 };
+
+/// Names arguments and results of the function.
+inline constexpr llvm::StringLiteral kAttnName = "attn.name";
 
 /// The attn.name of the function's result that returns `value`; empty if it is not returned.
 llvm::StringRef returnedAs(mlir::func::FuncOp func, mlir::Value value);

@@ -92,8 +92,8 @@ static FailureOr<KeyRange> boundsOfHead(TileBuilder &b, AttentionProblem &proble
                   (*yielded)[3].value};
 }
 
-FailureOr<KeyRange> attnc::keyRange(TileBuilder &b, AttentionProblem &problem,
-                                    const WorkItem &work, InlineScope scope) {
+FailureOr<KeyRange> attnc::keyRange(TileBuilder &b, AttentionProblem &problem, const WorkItem &work,
+                                    InlineScope scope) {
   int64_t keys = problem.blockN;
   Value group = b.i32(problem.group);
   Value lastRow = b.add(work.firstRow, b.i32(problem.blockM - 1));
@@ -109,8 +109,8 @@ FailureOr<KeyRange> attnc::keyRange(TileBuilder &b, AttentionProblem &problem,
   Value firstHead = problem.packed ? b.mul(work.headKv, group) : work.head;
   auto range = boundsOfHead(b, problem, work, scope, firstHead, firstQuery, lastQuery);
   for (int64_t i = 1; headsDiffer && i < problem.group && succeeded(range); ++i) {
-    auto other = boundsOfHead(b, problem, work, scope, b.add(firstHead, b.i32(i)), firstQuery,
-                              lastQuery);
+    auto other =
+        boundsOfHead(b, problem, work, scope, b.add(firstHead, b.i32(i)), firstQuery, lastQuery);
     if (failed(other))
       return failure();
     range = KeyRange{b.min(range->lower, other->lower), b.max(range->fullLower, other->fullLower),

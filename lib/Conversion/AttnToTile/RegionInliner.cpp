@@ -49,7 +49,8 @@ LogicalResult RegionInliner::inlineOp(Operation &op) {
     values[op.getResult(0)] = inlineLookup(op);
     return success();
   }
-  bool elementwise = op.hasTrait<OpTrait::ConstantLike>() || OpTrait::hasElementwiseMappableTraits(&op);
+  bool elementwise =
+      op.hasTrait<OpTrait::ConstantLike>() || OpTrait::hasElementwiseMappableTraits(&op);
   if (!elementwise || op.getNumResults() != 1)
     return op.emitError() << "'" << op.getName()
                           << "' in a score, mask or bounds region cannot be written on tiles; "
@@ -111,8 +112,8 @@ Varying RegionInliner::inlineLookup(Operation &op) {
   // Only pairs of an existing row and an existing key may be read.
   Value where;
   if (result.axes == kRows)
-    where = builder.createOrFold<arith::AndIOp>(
-        scope.rowExists, builder.splat(scope.hasKeys, shapeOf(kRows)));
+    where = builder.createOrFold<arith::AndIOp>(scope.rowExists,
+                                                builder.splat(scope.hasKeys, shapeOf(kRows)));
   else if (result.axes == kKeys)
     where = scope.keyExists;
   else

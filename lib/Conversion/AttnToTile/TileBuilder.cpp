@@ -41,8 +41,8 @@ RankedTensorType TileBuilder::tileType(ArrayRef<int64_t> shape, Type element) {
 }
 
 Value TileBuilder::dense(double value, ArrayRef<int64_t> shape) {
-  return arith::ConstantOp::create(*this, DenseElementsAttr::get(tileType(shape, getF32Type()),
-                                                                 getF32FloatAttr(value)));
+  return arith::ConstantOp::create(
+      *this, DenseElementsAttr::get(tileType(shape, getF32Type()), getF32FloatAttr(value)));
 }
 
 Value TileBuilder::splat(Value scalar, ArrayRef<int64_t> shape) {

@@ -60,7 +60,7 @@ func.func @unnamed(%q: !t {attn.name = "q"}, %k: !t, %v: !t {attn.name = "v"}) -
 !t = tensor<?x4x?x64xf16>
 
 func.func @not_returned(%q: !t {attn.name = "q"}, %k: !t {attn.name = "k"}, %v: !t {attn.name = "v"}) {
-  // expected-error @+1 {{the function does not return the output with an 'attn.name'; the kernel would compute nothing}}
+  // expected-error @+1 {{the function does not return the output; the kernel would compute nothing}}
   %o = attn.prefill %q, %k, %v {config = #attn.config<blockM = 64, blockN = 64, warps = 4, stages = 2>}
       : !t, !t, !t -> !t
   bounds {
@@ -140,7 +140,7 @@ func.func @control_flow(%q: !t {attn.name = "q"}, %k: !t {attn.name = "k"}, %v: 
 // -----
 !t = tensor<?x4x?x64xf16>
 
-// expected-error @+1 {{holds 2 attention ops and 0 attn.combine; a function holds one problem and at most one merge}}
+// expected-error @+1 {{holds 2 attention ops and 0 attn.combine; a function holds at most one of each}}
 func.func @two_problems(%q: !t {attn.name = "q"}, %k: !t {attn.name = "k"}, %v: !t {attn.name = "v"})
     -> (!t {attn.name = "o"}, !t {attn.name = "o2"}) {
   %o = attn.prefill %q, %k, %v : !t, !t, !t -> !t
@@ -157,4 +157,50 @@ func.func @unmerged(%q: !t {attn.name = "q"}, %k: !t {attn.name = "k"}, %v: !t {
   %o, %lse = attn.decode %q, %k, %v {max_q = 1 : i64, partial}
       : !t, !t, !t -> tensor<?x?x4x?x64xf32>, tensor<?x?x4x?xf32>
   return %o : tensor<?x?x4x?x64xf32>
+}
+
+// -----
+!t = tensor<?x4x?x64xf16>
+
+// expected-error @+1 {{result 1 has no 'attn.name'; the runtime binds results by name, so give it one}}
+func.func @unnamed_result(%q: !t {attn.name = "q"}, %k: !t {attn.name = "k"}, %v: !t {attn.name = "v"})
+    -> (!t {attn.name = "o"}, tensor<?x4x?xf32>) {
+  %o, %lse = attn.prefill %q, %k, %v : !t, !t, !t -> !t, tensor<?x4x?xf32>
+  return %o, %lse : !t, tensor<?x4x?xf32>
+}
+
+// -----
+!t = tensor<?x4x?x64xf16>
+
+// expected-error @+1 {{result 0 is not computed by 'attn.prefill'; a kernel writes the outputs of the attention op and no others}}
+func.func @other_result(%q: !t {attn.name = "q"}, %k: !t {attn.name = "k"}, %v: !t {attn.name = "v"})
+    -> (!t {attn.name = "o"}) {
+  %o = attn.prefill %q, %k, %v : !t, !t, !t -> !t
+  %neg = arith.negf %o : !t
+  return %neg : !t
+}
+
+// -----
+!t = tensor<?x4x?x64xf16>
+
+func.func @under_control_flow(%q: !t {attn.name = "q"}, %k: !t {attn.name = "k"}, %v: !t {attn.name = "v"},
+                              %p: i1) -> (!t {attn.name = "o"}) {
+  %r = scf.if %p -> !t {
+    // expected-error @+1 {{is under control flow; a kernel computes it always, so place it at the top level of a function of one block}}
+    %o = attn.prefill %q, %k, %v : !t, !t, !t -> !t
+    scf.yield %o : !t
+  } else {
+    scf.yield %q : !t
+  }
+  return %r : !t
+}
+
+// -----
+
+func.func @other_parts(%a: tensor<?x?x4x?x64xf32> {attn.name = "o_parts"}, %b: tensor<?x?x4x?xf32> {attn.name = "lse_parts"})
+    -> (tensor<?x4x?x64xf16> {attn.name = "o"}) {
+  %c = arith.negf %b : tensor<?x?x4x?xf32>
+  // expected-error @+1 {{o_parts and lse_parts are neither the results of one partial attention op nor arguments; run attn-split-kv on an attn.decode to get this form}}
+  %o = attn.combine %a, %c : tensor<?x?x4x?x64xf32>, tensor<?x?x4x?xf32> -> tensor<?x4x?x64xf16>
+  return %o : tensor<?x4x?x64xf16>
 }

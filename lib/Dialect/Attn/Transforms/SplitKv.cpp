@@ -22,12 +22,12 @@ static void splitDecode(DecodeOp op) {
   auto oType = cast<RankedTensorType>(op.getO().getType());
   auto lseType = RankedTensorType::get(oType.getShape().drop_back(), builder.getF32Type());
   // The sink enters the denominator once, in the merge.
-  auto partial = DecodeOp::create(
-      builder, loc, partialType(oType), partialType(lseType), op.getQ(), op.getK(), op.getV(),
-      op.getKvLens(), op.getCuSeqlensQ(), op.getCuSeqlensKv(), op.getBlockTable(),
-      /*sinks=*/Value(), op.getScaleAttr(), op.getLayoutAttr(), op.getPageSizeAttr(),
-      op.getMasksAttr(), op.getScoresAttr(), op.getConfigAttr(), op.getMaxQAttr(),
-      builder.getUnitAttr());
+  auto partial = DecodeOp::create(builder, loc, partialType(oType), partialType(lseType), op.getQ(),
+                                  op.getK(), op.getV(), op.getKvLens(), op.getCuSeqlensQ(),
+                                  op.getCuSeqlensKv(), op.getBlockTable(),
+                                  /*sinks=*/Value(), op.getScaleAttr(), op.getLayoutAttr(),
+                                  op.getPageSizeAttr(), op.getMasksAttr(), op.getScoresAttr(),
+                                  op.getConfigAttr(), op.getMaxQAttr(), builder.getUnitAttr());
   partial->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   for (auto [from, to] : llvm::zip_equal(op->getRegions(), partial->getRegions()))
     to.takeBody(from);

@@ -24,7 +24,8 @@ static LogicalResult verifyInnerRow(Operation *op, MemRefType memref, ArrayRef<i
   bool strided = succeeded(memref.getStridesAndOffset(strides, offset));
   if (ShapedType::isDynamic(columns) || !strided || strides.back() != 1)
     return op->emitOpError("C1: rows need a static last dimension of stride 1, got ")
-           << memref << "; address single elements instead (tile.gather with one index a dimension)";
+           << memref
+           << "; address single elements instead (tile.gather with one index a dimension)";
   if (block[1] < columns)
     return op->emitOpError("C1: the block has ")
            << block[1] << " columns and the memory " << columns << "; it must hold a whole row";
@@ -67,9 +68,9 @@ LogicalResult tile::verifyIndexed(Operation *op, MemRefType memref, ValueRange i
   auto check = [&](Value value, StringRef what) -> LogicalResult {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (type && type.getShape() != expected)
-      return op->emitOpError("C2: ") << what << " has shape " << shapeText(type.getShape())
-                                     << "; " << (rows ? "rows" : "elements") << " need "
-                                     << shapeText(expected);
+      return op->emitOpError("C2: ")
+             << what << " has shape " << shapeText(type.getShape()) << "; "
+             << (rows ? "rows" : "elements") << " need " << shapeText(expected);
     return success();
   };
   for (Value index : indices)

@@ -1,4 +1,5 @@
-// Checks of shapes that verifiers of several tile ops share. Not for use outside lib/Dialect/Tile/IR.
+// Checks of shapes that verifiers of several tile ops share. Not for use outside
+// lib/Dialect/Tile/IR.
 #ifndef ATTNC_LIB_DIALECT_TILE_IR_TILESHAPES_H
 #define ATTNC_LIB_DIALECT_TILE_IR_TILESHAPES_H
 

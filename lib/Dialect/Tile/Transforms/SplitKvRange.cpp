@@ -19,8 +19,8 @@ using namespace mlir::tile;
 /// Whether two scalars are known to be equal: one value, or equal constants.
 static bool knownEqual(Value a, Value b) {
   APInt x, y;
-  return a == b || (matchPattern(a, m_ConstantInt(&x)) && matchPattern(b, m_ConstantInt(&y)) &&
-                    x == y);
+  return a == b ||
+         (matchPattern(a, m_ConstantInt(&x)) && matchPattern(b, m_ConstantInt(&y)) && x == y);
 }
 
 /// Where the full blocks begin and end, both within [lower, upper].
@@ -67,27 +67,27 @@ static void eraseDeadOps(Block &block) {
       op.erase();
 }
 
-/// Writes before `loop` an scf.for with the body of `loop` over [lower, upper) unless that is known to be empty;
-/// returns the values carried out.
+/// Writes before `loop` an scf.for with the body of `loop` over [lower, upper) unless that is known
+/// to be empty; returns the values carried out.
 static SmallVector<Value> emitLoop(ImplicitLocOpBuilder &b, KvLoopOp loop, Value lower, Value upper,
                                    ValueRange inits, bool full, unsigned &numLoops) {
   if (knownEqual(lower, upper))
     return inits;
   ++numLoops;
   Value step = arith::ConstantOp::create(b, b.getI32IntegerAttr(loop.getStep()));
-  auto result = scf::ForOp::create(
-      b, lower, upper, step, inits,
-      [&](OpBuilder &builder, Location loc, Value start, ValueRange carried) {
-        IRMapping map;
-        map.map(loop.getBlockStart(), start);
-        map.map(loop.getCarried(), carried);
-        for (Operation &op : loop.getBody().front().without_terminator())
-          builder.clone(op, map);
-        SmallVector<Value> next;
-        for (Value value : loop.getBody().front().getTerminator()->getOperands())
-          next.push_back(map.lookupOrDefault(value));
-        scf::YieldOp::create(builder, loc, next);
-      });
+  auto result =
+      scf::ForOp::create(b, lower, upper, step, inits,
+                         [&](OpBuilder &builder, Location loc, Value start, ValueRange carried) {
+                           IRMapping map;
+                           map.map(loop.getBlockStart(), start);
+                           map.map(loop.getCarried(), carried);
+                           for (Operation &op : loop.getBody().front().without_terminator())
+                             builder.clone(op, map);
+                           SmallVector<Value> next;
+                           for (Value value : loop.getBody().front().getTerminator()->getOperands())
+                             next.push_back(map.lookupOrDefault(value));
+                           scf::YieldOp::create(builder, loc, next);
+                         });
   SmallVector<MaskOp> masks;
   result.walk([&](MaskOp mask) { masks.push_back(mask); });
   for (MaskOp mask : masks) {
@@ -107,7 +107,8 @@ static SmallVector<Value> emitLoop(ImplicitLocOpBuilder &b, KvLoopOp loop, Value
 static unsigned splitKvLoop(KvLoopOp loop) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   SmallVector<Value> carried(loop.getInits());
-  bool hasMask = loop.getBody().walk([](MaskOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  bool hasMask =
+      loop.getBody().walk([](MaskOp) { return WalkResult::interrupt(); }).wasInterrupted();
   unsigned numLoops = 0;
   auto emit = [&](Value lower, Value upper, bool full) {
     carried = emitLoop(b, loop, lower, upper, carried, full, numLoops);
