@@ -63,8 +63,14 @@ Value ExpressionEmitter::emitFloat(const ExprNode &node, Location loc, ValueRang
     return arith::SubFOp::create(builder, loc, in[0], in[1]);
   case ExprOp::Mul:
     return arith::MulFOp::create(builder, loc, in[0], in[1]);
-  case ExprOp::Div:
-    return arith::DivFOp::create(builder, loc, in[0], in[1]);
+  case ExprOp::Div: {
+    // Dividing by a number that is the same for every logit may multiply by its reciprocal: that
+    // moves the result by at most an ulp, and a division per logit costs more than an exp.
+    bool uniform = node.operands[1]->op == ExprOp::Literal ||
+                   (node.operands[1]->op == ExprOp::Name && args.contains(node.operands[1]->name));
+    auto flags = uniform ? arith::FastMathFlags::arcp : arith::FastMathFlags::none;
+    return arith::DivFOp::create(builder, loc, in[0], in[1], flags);
+  }
   case ExprOp::FloorDiv: {
     Value quotient = arith::DivFOp::create(builder, loc, in[0], in[1]);
     return math::FloorOp::create(builder, loc, quotient);

@@ -51,6 +51,10 @@ bool isKeyword(StringRef text) {
   return text == "and" || text == "or" || text == "not" || text == "if" || text == "else";
 }
 
+/// A level of the tree costs at most two of the parser (its own and a parenthesis); the rest is room
+/// for parentheses that say nothing.
+constexpr unsigned kMaxRecursion = 4 * kMaxExpressionDepth;
+
 class ExpressionParser {
 public:
   ExpressionParser(StringRef text, ExprRole role, ArrayRef<SpecArg> args,
@@ -69,7 +73,7 @@ public:
   }
 
 private:
-  /// Counts nesting both of the parser and of the tree it builds.
+  /// Counts the parser's own nesting; the tree's is checked when it is whole.
   struct Depth {
     explicit Depth(unsigned &value) : value(++value) {}
     ~Depth() { --value; }
@@ -145,15 +149,11 @@ private:
 ExprPtr ExpressionParser::parse(int minimum) {
   Depth guard(depth);
   size_t start = token.offset;
-  if (depth > kMaxExpressionDepth)
+  if (depth > kMaxRecursion)
     return failDepth(start);
   ExprPtr left = parsePrefix();
   bool compared = false;
-  // A left-leaning chain deepens the tree without recursing here, so it is counted as well.
-  unsigned chain = 0;
   while (left) {
-    if (depth + ++chain > kMaxExpressionDepth)
-      return failDepth(token.offset);
     if (isName("if") && minimum <= kIf) {
       left = parseConditional(std::move(left), start);
       continue;
@@ -412,14 +412,20 @@ parseExpression(StringRef text, ExprRole role, ArrayRef<SpecArg> args,
   }
   if (role == ExprRole::Score)
     root = toFloat(std::move(root));
-  // Chains inside chains can add up to more than either: the tree is what later passes walk.
-  if (treeDepth(*root) > 2 * kMaxExpressionDepth) {
-    error(0, "the expression nests deeper than " + std::to_string(2 * kMaxExpressionDepth) +
+  // A chain such as a + b + c deepens the tree without nesting in the text.
+  if (treeDepth(*root) > kMaxExpressionDepth) {
+    error(0, "the expression nests deeper than " + std::to_string(kMaxExpressionDepth) +
                  " levels; simplify it");
     return nullptr;
   }
   auto expression = std::make_shared<Expression>();
   expression->text = printExpression(*root, role);
+  if (expression->text.size() > kMaxExpressionLength) {
+    error(0, "the expression is " + std::to_string(expression->text.size()) +
+                 " bytes long in normal spacing; at most " + std::to_string(kMaxExpressionLength) +
+                 " are allowed");
+    return nullptr;
+  }
   expression->root = std::move(root);
   return expression;
 }

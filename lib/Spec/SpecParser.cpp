@@ -1,9 +1,11 @@
 // YAML to Spec: the top-level keys. Masks, scores and arguments are in SpecVariantParser.cpp, the
 // limits in SpecVerifier.cpp.
 #include "SpecReader.h"
+#include "attnc/Spec/Expression.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Errc.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -43,6 +45,8 @@ public:
     readVariant();
     if (reader.errorCount() == 0)
       checkLimits();
+    if (reader.errorCount() == 0)
+      warnUnusedArgs();
     if (reader.errorCount())
       return std::nullopt;
     return std::move(spec);
@@ -302,6 +306,36 @@ private:
         loc = place == places.end() ? root->loc : place->second;
       reader.error(loc, fault.message);
     }
+    // Normal spacing may be longer than what was written.
+    size_t length = reader.errorCount() ? 0 : printSpec(spec).size();
+    if (length > kMaxSpecBytes)
+      reader.error(root->loc, "the spec is " + Twine(length) + " bytes long in canonical form; at most " +
+                                  Twine(kMaxSpecBytes) + " are allowed");
+  }
+
+  /// An argument that nothing uses must still be passed at every launch.
+  void warnUnusedArgs() {
+    llvm::StringSet<> used;
+    for (const SpecMask &mask : spec.masks) {
+      used.insert(mask.arg);
+      if (mask.expression)
+        collectNames(*mask.expression->root, used);
+    }
+    for (const SpecScore &score : spec.scores) {
+      used.insert(score.arg);
+      if (score.expression)
+        collectNames(*score.expression->root, used);
+    }
+    for (const SpecArg &arg : spec.args)
+      if (!used.contains(arg.name))
+        reader.warning(sources.FindLocForLineAndColumn(sources.getMainFileID(), arg.loc.line, arg.loc.column),
+                       "argument '" + arg.name + "' is not used by mask or score");
+  }
+
+  static void collectNames(const ExprNode &node, llvm::StringSet<> &names) {
+    names.insert(node.name);
+    for (const auto &operand : node.operands)
+      collectNames(*operand, names);
   }
 
   SourceMgr &sources;

@@ -166,6 +166,10 @@ inline constexpr size_t kMaxSpecArgs = 32, kMaxSpecParts = 16, kMaxArgRank = 5;
 /// gives an equal spec, and printing that the same text.
 std::string printSpec(const Spec &spec);
 
+/// printSpec with the comments of the file the spec was parsed from: those above a key stay above it,
+/// one at the end of a key's first line stays there. Formatting the result changes nothing.
+std::string formatSpec(const Spec &spec, llvm::StringRef source);
+
 /// BLAKE3 of the canonical form, 64 hex digits.
 std::string specHash(const Spec &spec);
 

@@ -231,4 +231,31 @@ TEST(SpecParser, ExpressionErrorsHaveTheirOwnColumn) {
       << diagnosticsOf(prefillWith("mask:\n  q_pos >= 1 and\n   nonsense > 0\n"));
 }
 
+/// The formatted text, which formatting must leave alone.
+std::string formatted(const std::string &text) {
+  Parsed parsed = parse(text);
+  EXPECT_TRUE(parsed.spec) << parsed.diagnostics;
+  if (!parsed.spec)
+    return "";
+  std::string once = formatSpec(*parsed.spec, text);
+  Parsed again = parse(once);
+  EXPECT_TRUE(again.spec) << once << again.diagnostics;
+  EXPECT_EQ(again.spec ? formatSpec(*again.spec, once) : "", once);
+  return once;
+}
+
+TEST(SpecFormatter, CommentsStayWithTheirKeys) {
+  EXPECT_EQ(formatted("# A model.\n# Two lines.\nattn: 1\nname:   t # beside\nkind: prefill\nheads: {q: 4, kv: 4}\n"
+                      "# about dim\ndim: 64\ndtype: bf16\nlayout: bshd # gone with its key\nmask:\n  - causal # inner\n"
+                      "  # about the window\n  - {window: [3, 0]}\nout: [o]\n# end\n"),
+            "# A model.\n# Two lines.\nattn: 1\nname: t  # beside\nkind: prefill\nheads: 4\n# about dim\ndim: 64\n"
+            "dtype: bf16\n# gone with its key\n# inner\nmask: [causal, {window: [3, 0]}]\n# about the window\n# end\n");
+}
+
+TEST(SpecParser, UnusedArgumentsAreWarnedOf) {
+  Parsed parsed = parse(prefillWith("args: {cap: f32, win: i32}\nscore: \"s * cap\"\n"));
+  EXPECT_TRUE(parsed.spec);
+  EXPECT_EQ(parsed.diagnostics, "t.yaml:7:18: warning: argument 'win' is not used by mask or score\n");
+}
+
 } // namespace

@@ -1,0 +1,18 @@
+# Fuzz targets of the spec language.
+if(ATTNC_BUILD_COMPILER)
+  attnc_add_fuzz_target(SpecFuzz LIBS AttncSpec SECONDS 5)
+  attnc_add_fuzz_target(ExpressionFuzz LIBS AttncSpec SECONDS 5)
+  # Debian's LLVM has no RTTI; ours must agree.
+  foreach(target SpecFuzz ExpressionFuzz)
+    target_compile_definitions(${target} PRIVATE ATTNC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    if(ATTNC_BUILD_FUZZERS)
+      target_compile_definitions(${target}-libfuzzer PRIVATE ATTNC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    endif()
+  endforeach()
+  if(ATTNC_BUILD_FUZZERS)
+    foreach(library AttncSpec AttncSupport)
+      target_compile_options(${library} PRIVATE -fsanitize=fuzzer-no-link,address,undefined)
+      target_link_options(${library} PUBLIC -fsanitize=address,undefined)
+    endforeach()
+  endif()
+endif()
