@@ -27,6 +27,9 @@ for name in ("ATTNC_CUDA_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "LD_LIB
 
 config.substitutions.append(("%examples", os.path.join(config.attnc_source_dir, "examples")))
 config.substitutions.append(("%python", config.python))
+# Documentation: the source tree, and the generated pages.
+config.substitutions.append(("%root", config.attnc_source_dir))
+config.substitutions.append(("%docs", os.path.join(config.attnc_binary_dir, "docs")))
 
 
 def environment():

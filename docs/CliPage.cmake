@@ -1,0 +1,16 @@
+# Writes OUTPUT, a page of the help texts of the driver ATTNC and of each of its verbs.
+set(page "# attnc on the command line\n\nThe program's own `--help`, verb by verb.\n")
+foreach(verb "" compile run check explain matrix env spec)
+  execute_process(COMMAND ${ATTNC} ${verb} --help OUTPUT_VARIABLE text RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${ATTNC} ${verb} --help exits with ${status}")
+  endif()
+  if(verb)
+    # A verb's help repeats the overview; the page has it once.
+    string(REGEX REPLACE "^.*(SUBCOMMAND )" "\\1" text "${text}")
+    string(REGEX REPLACE "\nGeneric Options:.*" "" text "${text}")
+  endif()
+  string(STRIP "${text}" text)
+  string(APPEND page "\n## attnc ${verb}\n```text\n${text}\n```\n")
+endforeach()
+file(WRITE ${OUTPUT} "${page}")
