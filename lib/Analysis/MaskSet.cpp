@@ -72,8 +72,8 @@ public:
   llvm::SmallPtrSet<Value, 4> opaque;
 
 private:
-  /// More pieces than this are not worth their compile time; dropping constraints stays sound.
-  static constexpr size_t kMaxPieces = 64, kMaxCases = 8, kMaxOps = 1000;
+  /// More than this is not worth its compile time; dropping constraints stays sound.
+  static constexpr size_t kMaxPieces = 32, kMaxConstraints = 16, kMaxCases = 8, kMaxOps = 1000;
 
   static Disjunction always() { return {Conjunction()}; }
   static Disjunction never() { return {}; }
@@ -94,6 +94,8 @@ private:
       for (const Conjunction &y : b) {
         result.push_back(x);
         result.back().append(y.begin(), y.end());
+        if (result.back().size() > kMaxConstraints)
+          result.back().truncate(kMaxConstraints);
       }
     return result;
   }

@@ -563,3 +563,40 @@ TEST_F(KvBounds, RandomMasksAreSound) {
       return;
   }
 }
+
+// Long formulas reach the limits on pieces and constraints; what is dropped there must be sound.
+TEST_F(KvBounds, LongFormulasAreSound) {
+  std::mt19937 random(42);
+  auto pick = [&](int low, int high) {
+    return static_cast<int>(random() % static_cast<unsigned>(high - low + 1)) + low;
+  };
+  for (const char *connective : {"andi", "ori", "xori", "mixed"}) {
+    SCOPED_TRACE(connective);
+    std::string body, last;
+    for (int i = 0; i < 60; ++i) {
+      std::string n = std::to_string(i);
+      body += "%k" + n + " = arith.constant " + std::to_string(pick(2, 5)) + " : i32\n%c" + n +
+              " = arith.constant " + std::to_string(pick(-40, 40)) + " : i32\n%m" + n +
+              " = arith.muli %k" + n + ", " + (pick(0, 1) ? "%q" : "%kv") + " : i32\n%a" + n +
+              " = arith.addi %m" + n + ", %c" + n + " : i32\n%z" + n + " = arith.cmpi " +
+              (pick(0, 1) ? "sle" : "ne") + ", %a" + n + ", " + (pick(0, 1) ? "%kv" : "%p") +
+              " : i32\n";
+      std::string op = connective;
+      if (op == "mixed")
+        op = pick(0, 2) ? (pick(0, 1) ? "andi" : "ori") : "xori";
+      if (i)
+        body += "%r" + n + " = arith." + op + " " + last + ", %z" + n + " : i1\n";
+      last = (i ? "%r" : "%z") + n;
+    }
+    Sweep sweep;
+    sweep.lensQ = {5};
+    sweep.lensKv = {0, 9};
+    check(body + "attn.yield " + last + " : i1\n", kSound, sweep);
+  }
+  // So long that it is not looked at.
+  std::string body = "%r0 = arith.cmpi sle, %kv, %p : i32\n";
+  for (int i = 1; i < 1200; ++i)
+    body += "%r" + std::to_string(i) + " = arith.andi %r" + std::to_string(i - 1) + ", %r0 : i1\n";
+  check(body + "attn.yield %r1199 : i1\n", kSound);
+  EXPECT_EQ(evaluate(4, 4, 0, 1, 0), (std::array<int64_t, 4>{0, 0, 0, 4}));
+}
