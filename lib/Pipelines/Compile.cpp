@@ -69,7 +69,7 @@ public:
     if (!enabled)
       return;
     remark::RemarkCategories all;
-    all.all = ".*";
+    all.passed = all.missed = all.analysis = all.failed = ".*";
     (void)remark::enableOptimizationRemarks(context, std::make_unique<RemarkCollector>(sink),
                                             std::make_unique<remark::RemarkEmittingPolicyAll>(),
                                             all);
@@ -99,7 +99,6 @@ private:
   LogicalResult runPhase(const char *name, PipelineSteps steps);
   LogicalResult finishGpu();
   void readConfig();
-  bool done(CompileLevel level) const { return stopped || options.level == level; }
 
   const CompileOptions &options;
   const TargetInfo &target;
@@ -185,6 +184,8 @@ LogicalResult Compilation::finishGpu() {
 }
 
 FailureOr<CompileResult> Compilation::run() {
+  if (options.level == CompileLevel::Attn && options.stopAfter.empty())
+    return std::move(result);
   RemarkScope remarks(context, options.remarks, result.remarks);
 
   // What the attn phase refuses is a limit of the target or of the schedule; what fails later is
@@ -199,7 +200,7 @@ FailureOr<CompileResult> Compilation::run() {
   if (failed(runPhase("1-attn", std::move(configured))))
     return failure();
   readConfig();
-  if (done(CompileLevel::Attn))
+  if (stopped)
     return std::move(result);
   if (failed(runPhase("2-attn-to-tile", std::move(tiling))))
     return failure();
@@ -210,7 +211,6 @@ FailureOr<CompileResult> Compilation::run() {
   if (failed(program))
     return failure();
   result.program = std::move(*program);
-  // A step of a later phase is beyond the tile level even when that is the level asked for.
   if (options.level == CompileLevel::Tile && options.stopAfter.empty())
     return std::move(result);
 

@@ -40,6 +40,10 @@ int Output::prepare() {
     error("cannot make the directory '" + argument + "': " + failure.message());
     return kExitBadUsage;
   }
+  if (!sys::fs::is_directory(argument)) {
+    error("'" + argument + "' is not a directory; several targets need one: -o out/");
+    return kExitBadUsage;
+  }
   return kExitOk;
 }
 

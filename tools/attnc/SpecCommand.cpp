@@ -41,8 +41,8 @@ static int formatFiles() {
       worst = kExitBadUsage;
       continue;
     }
-    std::string text = printSpec(*spec);
     StringRef before = sources.getMemoryBuffer(sources.getMainFileID())->getBuffer();
+    std::string text = formatSpec(*spec, before);
     if (checkOnly) {
       if (before != text) {
         error("'" + path + "' is not in canonical form; attnc spec fmt -i rewrites it");

@@ -21,7 +21,8 @@
 
 namespace attnc {
 
-/// How far to compile. A GPU target goes to Ptx, the host to Program.
+/// How far to compile. Attn is the spec's own IR, before any pass; Tile the kernels of one CTA before
+/// they are scheduled. A GPU target goes to Ptx, the host to Program.
 enum class CompileLevel { Attn, Tile, Nvvm, Llvm, Ptx, Program };
 
 struct CompileOptions {
@@ -29,7 +30,8 @@ struct CompileOptions {
   /// Configuration fields to force, as attn-choose-config takes them.
   std::string config;
   CompileLevel level = CompileLevel::Ptx;
-  /// Stop after the first step of this name; the module is then the result. Empty: do not.
+  /// Stop after the first step of this name on the way to the level; the module is then the result.
+  /// Empty: do not.
   std::string stopAfter;
   /// Write the module after every pass that changed it below this directory; empty: do not.
   std::string irTreeDirectory;
@@ -52,7 +54,7 @@ struct CompileResult {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// Filled from CompileLevel::Tile on.
   ProgramInterface program;
-  /// The #attn.config in force, field by field.
+  /// The #attn.config in force, field by field; from CompileLevel::Tile on.
   std::vector<std::pair<std::string, int64_t>> config;
   /// Text of the optimised LLVM IR (Llvm only) and of the PTX (Ptx).
   std::string llvmIR, ptx;
