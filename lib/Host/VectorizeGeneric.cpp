@@ -26,6 +26,11 @@ public:
     if (failed(match()))
       return failure();
     rewriter.setInsertionPoint(op);
+    if (isTranspose()) {
+      emitTranspose();
+      rewriter.eraseOp(op);
+      return success();
+    }
     for (int64_t dim = 0; dim < inner; ++dim) {
       auto loop = scf::ForOp::create(rewriter, loc, constant(0), constant(extents[dim]), constant(1));
       positions.push_back(loop.getInductionVar());
@@ -115,6 +120,21 @@ private:
         accesses.back() != Access::Uniform)
       return failure();
     return success();
+  }
+
+  /// out[i, j] = f(in[j, i]) on whole blocks of lanes × lanes.
+  bool isTranspose() {
+    if (extents.size() != 2 || combiner || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+        lanes == 1 || extents[0] % lanes != 0 || extents[1] % lanes != 0 ||
+        !op.getBody()->getArguments().back().use_empty())
+      return false;
+    auto type = dyn_cast<MemRefType>(op.getDpsInputs()[0].getType());
+    auto swapped = AffineMap::getPermutationMap(ArrayRef<int64_t>{1, 0}, op.getContext());
+    return type && type.isLastDimUnitStride() && op.getIndexingMapsArray()[0] == swapped &&
+           op.getIndexingMapsArray()[1].isIdentity() && accesses[1] == Access::Contiguous &&
+           llvm::all_of(op.getBody()->without_terminator(), [](Operation &bodyOp) {
+             return !isa<linalg::IndexOp, memref::LoadOp, scf::IfOp>(bodyOp);
+           });
   }
 
   //===--- emitting ---===//
@@ -300,6 +320,52 @@ private:
       emit(width);
       from += width;
     }
+  }
+
+  /// A block is read by rows, transposed in registers and written by rows: 2·lanes memory accesses
+  /// where element by element there are lanes².
+  void emitTranspose() {
+    SmallVector<Value> corner;
+    for (int64_t extent : extents) {
+      auto loop = scf::ForOp::create(rewriter, loc, constant(0), constant(extent), constant(lanes));
+      corner.push_back(loop.getInductionVar());
+      rewriter.setInsertionPointToStart(loop.getBody());
+    }
+    auto at = [&](Value base, int64_t offset) -> Value {
+      return arith::AddIOp::create(rewriter, loc, base, constant(offset));
+    };
+    Value source = op.getDpsInputs()[0], target = op.getDpsInits()[0];
+    auto sourceType =
+        VectorType::get(lanes, cast<MemRefType>(source.getType()).getElementType());
+    SmallVector<Value> rows;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      IRMapping map;
+      map.map(op.getRegionInputArgs()[0],
+              vector::LoadOp::create(rewriter, loc, sourceType, source,
+                                     ValueRange{at(corner[1], lane), corner[0]})
+                  .getResult());
+      for (Operation &bodyOp : op.getBody()->without_terminator())
+        emitOp(bodyOp, map, lanes);
+      rows.push_back(
+          widened(map.lookupOrDefault(op.getBody()->getTerminator()->getOperand(0)), lanes));
+    }
+    // Each step swaps the off-diagonal halves of all blocks of 2·distance × 2·distance.
+    for (int64_t distance = lanes / 2; distance > 0; distance /= 2)
+      for (int64_t row = 0; row < lanes; ++row)
+        if (!(row & distance)) {
+          SmallVector<int64_t> low, high;
+          for (int64_t lane = 0; lane < lanes; ++lane) {
+            bool second = lane & distance;
+            low.push_back(second ? lanes + lane - distance : lane);
+            high.push_back(second ? lanes + lane : lane + distance);
+          }
+          Value a = rows[row], b = rows[row + distance];
+          rows[row] = vector::ShuffleOp::create(rewriter, loc, a, b, low);
+          rows[row + distance] = vector::ShuffleOp::create(rewriter, loc, a, b, high);
+        }
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      vector::StoreOp::create(rewriter, loc, rows[lane], target,
+                              ValueRange{at(corner[0], lane), corner[1]});
   }
 
   void emitParallel() {
