@@ -224,6 +224,12 @@ ExprPtr makeNode(ExprOp op, std::vector<ExprPtr> operands, SpecLoc loc, std::str
     return toFloat(std::move(operands[0]));
   if (op == ExprOp::ToInt && first.type == ExprType::I32)
     return std::move(operands[0]);
+  // 0 - x on i32 is -x, which has no other form in IR. (On f32 they differ for x = 0.)
+  if (op == ExprOp::Sub && isZero(first)) {
+    std::vector<ExprPtr> negated;
+    negated.push_back(std::move(operands[1]));
+    return makeNode(ExprOp::Neg, std::move(negated), loc, fault, culprit);
+  }
   // Negative literals are literals.
   if (op == ExprOp::Neg && first.op == ExprOp::Literal) {
     first.integer = -first.integer;

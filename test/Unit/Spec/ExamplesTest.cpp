@@ -93,7 +93,7 @@ TEST(Docs, ErrorsAreAsShown) {
     ASSERT_NE(split, std::string::npos);
     Parsed parsed = parse(prefillWith(text.substr(0, split)));
     EXPECT_FALSE(parsed.spec);
-    std::string wanted = text.substr(split + 4);
+    std::string wanted = llvm::StringRef(text).substr(split + 4).rtrim().str();
     EXPECT_NE(parsed.diagnostics.find(wanted), std::string::npos) << parsed.diagnostics << "is not\n" << wanted;
   }
 }

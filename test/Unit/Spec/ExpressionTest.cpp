@@ -73,6 +73,7 @@ TEST(Expression, PrecedenceIsPythons) {
   EXPECT_EQ(score("s / (s * s)"), "s / (s * s)");
   EXPECT_EQ(score("-(s + 1)"), "-(s + 1.0)");
   EXPECT_EQ(score("-s * -2"), "-s * -2.0");
+  EXPECT_EQ(score("s + (0 - h)"), "s + -h");
   EXPECT_EQ(score("s if b > 0 else s + 1 if h > 0 else 0"), "s if b > 0 else s + 1.0 if h > 0 else 0.0");
   EXPECT_EQ(score("(s if b > 0 else 0) + (1 if h > 0 else 2)"), "(s if b > 0 else 0.0) + (1 if h > 0 else 2)");
   EXPECT_EQ(score("(s if b > 0 else 1) if h > 0 else 2"), "(s if b > 0 else 1.0) if h > 0 else 2.0");
