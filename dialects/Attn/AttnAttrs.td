@@ -65,12 +65,16 @@ def Attn_ConfigAttr : Attn_Attr<"Config", "config"> {
     block_m / warps whole rows; `stages` buffers for K and V each; `pack_gqa`: the query heads of one
     KV head (and, in decode, the query tokens) are rows of one tile; `q_in_registers`: Q is held as
     matrix operands in registers for the whole loop, else re-read from shared memory each step;
-    `split_kv`: the KV range is divided over CTAs and merged by `attn.combine`.
+    `split_kv`: the KV range is divided over CTAs and merged by `attn.combine`; `warp_specialized`: a
+    producer warp group copies by TMA for `warps` consumer warps that issue asynchronous products
+    (wgmma); `persistent`: as many CTAs as multiprocessors loop over the tiles.
   }];
   let parameters = (ins "int64_t":$blockM, "int64_t":$blockN, "int64_t":$warps, "int64_t":$stages,
                         DefaultValuedParameter<"bool", "false">:$packGqa,
                         DefaultValuedParameter<"bool", "true">:$qInRegisters,
-                        DefaultValuedParameter<"bool", "false">:$splitKv);
+                        DefaultValuedParameter<"bool", "false">:$splitKv,
+                        DefaultValuedParameter<"bool", "false">:$warpSpecialized,
+                        DefaultValuedParameter<"bool", "false">:$persistent);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

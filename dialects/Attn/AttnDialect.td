@@ -28,6 +28,9 @@ def Attn_Dialect : Dialect {
     `kv` from 0 to len_kv − 1. The position of query `q` among the keys, aligned bottom-right, is
     `q + len_kv − len_q`; the spec language calls that `q_pos`.
 
+    Sequences are shorter than 2^30 tokens, and i32 arithmetic in mask regions must not overflow for
+    positions inside them: the KV bounds are derived from what it means, not from how it wraps.
+
     Unlike `linalg` ops the op says nothing of loops or tiles; unlike a call to a library it can be
     taken apart: `convert-attn-to-tile` gives the tile program of one CTA.
 

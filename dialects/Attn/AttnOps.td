@@ -60,10 +60,12 @@ def Attn_PrefillOp : Attn_AttentionOp<"prefill", (ins)> {
     - C3: q and k agree in Dqk; o has the shape of q with Dv; lse, if present, is f32 [B, Hq, Sq].
     - C4: dims are multiples of 8 and at most 576.
     - C5: `cu_seqlens_q` and `cu_seqlens_kv` come together, are rank-1 i32, and exclude `kv_lens`.
-    - C6: `block_table` (rank-2 i32) needs `page_size` ≥ 1 and `kv_lens`, and `page_size` needs it.
+    - C6: `block_table` (rank-2 i32) needs `page_size` ≥ 1 and `kv_lens`, and `page_size` needs it;
+      pages of the pools hold `page_size` tokens.
     - C7: `kv_lens` is rank-1 i32; `sinks` is f32 [Hq].
     - C8: `masks` holds named masks, `scores` named scores; a region and its sugar exclude each other.
-    - C9: regions, where not empty, have the arguments and yield types of the dialect's page.
+      Window bounds are below 2^30, a softcap is finite and positive, ALiBi's slopes cover all query heads.
+    - C9: regions, where not empty, are one block with the arguments and yield types of the dialect's page.
     - C10: `scale`, if given, is finite and positive.
 
     ```mlir

@@ -57,6 +57,12 @@ def Tile_ProgramIdOp : Tile_Op<"program_id", [Pure]> {
   let assemblyFormat = "attr-dict `:` type($id)";
 }
 
+def Tile_NumProgramsOp : Tile_Op<"num_programs", [Pure]> {
+  let summary = "The number of CTAs in the grid";
+  let results = (outs I32:$count);
+  let assemblyFormat = "attr-dict `:` type($count)";
+}
+
 def Tile_KvLoopOp : Tile_Op<"kv_loop", [SingleBlockImplicitTerminator<"YieldOp">,
                                         RecursiveMemoryEffects]> {
   let summary = "A loop over blocks of keys that knows which blocks need no mask";

@@ -65,6 +65,16 @@ static void appendLoopSteps(PipelineSteps &steps) {
 
 PipelineSteps tileGpuPhase() {
   PipelineSteps steps;
+  steps.push_back({"tile-persist", [](OpPassManager &pm) {
+                     pm.addNestedPass<tile::KernelOp>(tile::createTilePersist());
+                   }});
+  steps.push_back({"tile-specialize-warps", [](OpPassManager &pm) {
+                     pm.addNestedPass<tile::KernelOp>(tile::createTileSpecializeWarps());
+                   }});
+  steps.push_back({"tile-overlap-products", [](OpPassManager &pm) {
+                     pm.addNestedPass<tile::KernelOp>(tile::createTileOverlapProducts());
+                   }});
+  steps.push_back(canonicalizeStep());
   steps.push_back({"tile-pipeline-loads", [](OpPassManager &pm) {
                      pm.addNestedPass<tile::KernelOp>(tile::createTilePipelineLoads());
                    }});

@@ -63,7 +63,8 @@ static LogicalResult createKernel(func::FuncOp func, AttentionProblem &problem,
   Attribute rows = symbol(builder, "max_len_q");
   if (problem.packed)
     rows = binary(builder, "mul", rows, number(builder, problem.group));
-  Attribute heads = symbol(builder, problem.packed ? "heads_kv" : "heads_q");
+  Attribute heads =
+      number(builder, problem.packed ? problem.op.getHeadsKv() : problem.op.getHeadsQ());
   Attribute grid = binary(builder, "mul", binary(builder, "mul", symbol(builder, "batch"), heads),
                           binary(builder, "ceildiv", rows, number(builder, problem.blockM)));
   if (op.isPartial())
@@ -74,6 +75,10 @@ static LogicalResult createKernel(func::FuncOp func, AttentionProblem &problem,
   schedule.push_back(builder.getNamedAttr("stages", number(builder, config.getStages())));
   if (!config.getQInRegisters())
     schedule.push_back(builder.getNamedAttr("q_in_shared", builder.getUnitAttr()));
+  if (config.getWarpSpecialized())
+    schedule.push_back(builder.getNamedAttr("warp_specialized", builder.getUnitAttr()));
+  if (config.getPersistent())
+    schedule.push_back(builder.getNamedAttr("persistent", builder.getUnitAttr()));
   kernel->setAttr(tile::kScheduleAttrName, builder.getDictionaryAttr(schedule));
 
   auto mapped = [&](Value value) { return value ? problem.captures.lookup(value) : Value(); };

@@ -57,7 +57,7 @@ func.func @f32(%q: tensor<?x4x?x64xf32> {attn.name = "q"}, %k: tensor<?x4x?x64xf
 // CHECK-SAME: %[[LSE:[a-z0-9]+]]: memref<{{[^%]+}}> {tile.name = "lse"}
 // CHECK-SAME: %[[WINS:[a-z0-9]+]]: memref<?xi32, strided<[?]>> {tile.name = "arg.windows"}
 // CHECK-SAME: %[[LENQ:[a-z0-9]+]]: i32 {tile.name = "max_len_q"}
-// CHECK-SAME: grid = ["mul", ["mul", "batch", "heads_kv"], ["ceildiv", ["mul", "max_len_q", 4], 16]]
+// CHECK-SAME: grid = ["mul", ["mul", "batch", 2], ["ceildiv", ["mul", "max_len_q", 4], 16]]
 // CHECK-SAME: q_in_shared
 // CHECK-DAG: %[[G:.+]] = arith.constant dense<4> : tensor<16xi32>
 // CHECK-DAG: %[[C4:.+]] = arith.constant 4 : i32

@@ -9,7 +9,7 @@
 // CHECK-SAME: %[[O:[a-z0-9]+]]: memref<?x?x?x128xbf16, strided<[?, ?, ?, 1]>> {tile.name = "o"}
 // CHECK-SAME: %[[LSE:[a-z0-9]+]]: memref<?x?x?xf32, strided<[?, ?, ?]>> {tile.name = "lse"}
 // CHECK-SAME: i32 {tile.name = "batch"}, %[[LENQ:[a-z0-9]+]]: i32 {tile.name = "max_len_q"}, %[[LENKV:[a-z0-9]+]]: i32 {tile.name = "max_len_kv"})
-// CHECK-SAME: grid = ["mul", ["mul", "batch", "heads_q"], ["ceildiv", "max_len_q", 64]]
+// CHECK-SAME: grid = ["mul", ["mul", "batch", 32], ["ceildiv", "max_len_q", 64]]
 // CHECK-SAME: role = "main", tile.schedule = {stages = 2 : i64}, warps = 4 : i32
 func.func @causal(%q: tensor<?x32x?x128xbf16> {attn.name = "q"},
                   %k: tensor<?x8x?x128xbf16> {attn.name = "k"},

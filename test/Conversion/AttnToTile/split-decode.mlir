@@ -11,7 +11,7 @@
 // CHECK-SAME: %[[LP:[a-z0-9]+]]: memref<?x?x?x?xf32, strided<[?, ?, ?, ?]>> {tile.name = "lse_part"}
 // CHECK-NOT: sinks
 // CHECK-SAME: %[[SPLITS:[a-z0-9]+]]: i32 {tile.name = "splits"}
-// CHECK-SAME: grid = ["mul", ["mul", ["mul", "batch", "heads_kv"], ["ceildiv", ["mul", "max_len_q", 4], 16]], "splits"]
+// CHECK-SAME: grid = ["mul", ["mul", ["mul", "batch", 2], ["ceildiv", ["mul", "max_len_q", 4], 16]], "splits"]
 // CHECK-DAG: %[[C64:.+]] = arith.constant 64 : i32
 // CHECK: %[[PID:.+]] = tile.program_id
 // CHECK: %[[SPLIT:.+]] = arith.remui %[[PID]], %[[SPLITS]]

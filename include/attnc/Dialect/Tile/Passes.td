@@ -33,6 +33,46 @@ def TilePipelineLoads : Pass<"tile-pipeline-loads", "::mlir::tile::KernelOp"> {
   let options = [Option<"stages", "stages", "int64_t", "2", "Buffers for each of K and V">];
 }
 
+def TilePersist : Pass<"tile-persist", "::mlir::tile::KernelOp"> {
+  let summary = "Makes a kernel's CTAs loop over the grid, as many as the device has multiprocessors";
+  let description = [{
+    Wraps the body of a kernel whose `tile.schedule` has `persistent` in a loop over program ids
+    p, p + n, p + 2n, … below the old grid's size, and makes the grid min(old size,
+    `multiprocessors`). The size is computed in the kernel from its scalar arguments; a grid
+    expression with any other symbol is an error. Without the attribute nothing changes.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileSpecializeWarps : Pass<"tile-specialize-warps", "::mlir::tile::KernelOp"> {
+  let summary = "Splits a kernel into a warp role that copies and one that computes";
+  let description = [{
+    Input: a kernel whose `tile.schedule` has `warp_specialized`, with one `tile.kv_loop` that reads K
+    and V by `tile.load`, and Q by `tile.load` outside. Output: a `tile.warp_roles` of a producer
+    warp group, one elected thread of which copies Q, K and V with `tile.tma_load` through tensor
+    maps (new kernel arguments `q.map`, `k.map`, `v.map`), and the consumer warps, which run the
+    original body on swizzled shared buffers. Full and empty mbarriers a stage connect them; both
+    sides count KV blocks and tiles in step, across tiles of a persistent loop, and derive stage and
+    parity from the counts: block i uses stage i mod stages in phase i div stages.
+
+    Run after `tile-persist` and before `tile-overlap-products`. Without the attribute nothing
+    changes.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+}
+
+def TileOverlapProducts : Pass<"tile-overlap-products", "::mlir::tile::KernelOp"> {
+  let summary = "Overlaps the softmax of a block with the P·V product of the block before";
+  let description = [{
+    Rotates the consumer's `tile.kv_loop`: a step issues Q·Kᵀ of its block and P·V of the previous one
+    as `tile.mma_async`, waits for the scores, computes their softmax while P·V runs, and only then
+    waits for the accumulator. The first block's scores and the last block's P·V move out of the
+    loop, guarded by the range not being empty. Each buffer is released after the wait that covers its
+    product; the wait for P·V also holds P, whose registers the product reads while in flight.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect"];
+}
+
 def TileSplitKvRange : Pass<"tile-split-kv-range", "::mlir::tile::KernelOp"> {
   let summary = "Splits a kv_loop into partial, full and partial scf.for loops; full ones lose their masks";
   let description = [{

@@ -16,6 +16,7 @@ using namespace attnc;
 /// Fields a user forced with --config, each absent if not named.
 struct Overrides {
   std::optional<int64_t> blockM, blockN, warps, stages, packGqa, qInRegisters, splitKv;
+  std::optional<int64_t> warpSpecialized, persistent;
 };
 
 /// Parses `block_m=64,block_n=32`; a bad key or value is an error at `loc`.
@@ -34,12 +35,15 @@ static FailureOr<Overrides> parseOverrides(StringRef text, Location loc) {
             .Case("pack_gqa", &result.packGqa)
             .Case("q_in_registers", &result.qInRegisters)
             .Case("split_kv", &result.splitKv)
+            .Case("warp_specialized", &result.warpSpecialized)
+            .Case("persistent", &result.persistent)
             .Default(nullptr);
     int64_t number = 0;
     if (!slot)
       return emitError(loc, "unknown configuration field '")
              << key
-             << "'; known are block_m, block_n, warps, stages, pack_gqa, q_in_registers, split_kv";
+             << "'; known are block_m, block_n, warps, stages, pack_gqa, q_in_registers, split_kv, "
+                "warp_specialized, persistent";
     if (value.trim().getAsInteger(10, number) || number < 0)
       return emitError(loc, "configuration field '")
              << key << "' takes a whole number, got '" << value << "'";
@@ -89,6 +93,44 @@ static void emitRemarks(Operation *op, ArrayRef<ConfigCandidate> candidates) {
   }
 }
 
+/// Why a problem cannot take the schedule of TMA copies and asynchronous products; empty if it can.
+static std::string whyNotSpecialized(AttentionOpInterface op, const TargetInfo &target, bool pack) {
+  if (!target.wgmma || !target.tma)
+    return (target.name + " has no asynchronous warp-group products").str();
+  if (op.getQueryLimit())
+    return "a decode has too few rows for a warp group";
+  if (pack)
+    return "packed heads are gathered, which the copy engine cannot do";
+  if (op.isVarlen() || op.getKvLens())
+    return "sequences end inside the tensor, where the copy engine would read on";
+  if (op.isPaged())
+    return "pages are gathered, which the copy engine cannot do";
+  for (int64_t dim : {op.getDimQK(), op.getDimV()})
+    if (dim % 64 != 0 || dim > 256)
+      return llvm::formatv("head dim {0} is not a multiple of 64 up to 256", dim);
+  return "";
+}
+
+/// The warp-specialised schedule: 64 rows for each of two warp groups; keys a step such that Q and
+/// two stages of K and V fit.
+static ConfigCandidate specializedCandidate(const ConfigProblem &problem, const TargetInfo &target,
+                                            const Overrides &forced) {
+  ConfigCandidate c{.blockM = forced.blockM.value_or(128), .warps = forced.warps.value_or(8),
+                    .stages = forced.stages.value_or(2), .qInRegisters = false};
+  for (int64_t blockN : {128, 96, 80, 64, 48, 32}) {
+    c.blockN = forced.blockN.value_or(blockN);
+    int64_t rowBytes = (problem.dimQK + problem.dimV) * problem.elementBytes;
+    c.sharedBytes = c.blockM * problem.dimQK * problem.elementBytes +
+                    c.stages * c.blockN * rowBytes + 1024;
+    int64_t registers = problem.dimV / 2 + c.blockN + 48;
+    c.registers = std::min<int64_t>(registers, 240);
+    c.ctasPerSm = 1;
+    if (forced.blockN || (c.sharedBytes <= target.sharedPerBlock && registers <= 240))
+      break;
+  }
+  return c;
+}
+
 static LogicalResult chooseConfig(AttentionOpInterface op, const TargetInfo &target,
                                   const Overrides &forced) {
   Location loc = op->getLoc();
@@ -111,6 +153,32 @@ static LogicalResult chooseConfig(AttentionOpInterface op, const TargetInfo &tar
     return op->emitError("pack_gqa needs KV bounds that do not depend on the head");
   if (isDecode)
     problem.rowLimit = *op.getQueryLimit() * (pack ? op.getGroup() : 1);
+
+  std::string whyNot = whyNotSpecialized(op, target, pack);
+  bool specialized = forced.warpSpecialized.value_or(0) != 0;
+  if (specialized && !whyNot.empty())
+    return op->emitError("warp_specialized is not possible here: ") << whyNot;
+  if (target.wgmma && !whyNot.empty())
+    remark::missed(loc, remark::RemarkOpts::name("NotWarpSpecialized").category("config")) << whyNot;
+  if (specialized) {
+    ConfigCandidate c = specializedCandidate(problem, target, forced);
+    if (c.blockM != 128 || c.warps != 8 || c.blockN % 16 != 0 || c.blockN > 256 || c.stages < 2)
+      return op->emitError("a warp-specialised schedule has block_m 128, 8 warps, block_n a multiple "
+                           "of 16 up to 256 and at least 2 stages");
+    if (c.sharedBytes > target.sharedPerBlock)
+      return op->emitError("the warp-specialised schedule needs ")
+             << c.sharedBytes << " bytes of shared memory with block_n " << c.blockN << " and "
+             << c.stages << " stages; " << target.name << " allows " << target.sharedPerBlock
+             << "; use a smaller block_n";
+    op->setAttr("config", ConfigAttr::get(op->getContext(), c.blockM, c.blockN, c.warps, c.stages,
+                                          /*packGqa=*/false, /*qInRegisters=*/false,
+                                          /*splitKv=*/false, /*warpSpecialized=*/true,
+                                          forced.persistent.value_or(1) != 0));
+    remark::passed(loc, remark::RemarkOpts::name("ConfigChosen").category("config"))
+        << describe(c)
+        << llvm::formatv(", warp-specialised: {0} bytes of shared memory", c.sharedBytes).str();
+    return success();
+  }
 
   std::vector<ConfigCandidate> candidates = rankCandidates(problem, target);
   ConfigCandidate chosen = candidates.front();
@@ -149,7 +217,8 @@ static LogicalResult chooseConfig(AttentionOpInterface op, const TargetInfo &tar
     split = false;
   op->setAttr("config", ConfigAttr::get(op->getContext(), chosen.blockM, chosen.blockN,
                                         chosen.warps, chosen.stages, pack, chosen.qInRegisters,
-                                        split));
+                                        split, /*warpSpecialized=*/false,
+                                        forced.persistent.value_or(0) != 0));
   remark::passed(loc, remark::RemarkOpts::name("ConfigChosen").category("config"))
       << describe(chosen) << ": "
       << llvm::formatv("{0} bytes of shared memory, about {1} registers, {2} CTAs an SM, model "

@@ -7,8 +7,7 @@ using namespace mlir::tile;
 LogicalResult ConvertLayoutOp::verify() {
   RankedTensorType source = getSource().getType(), result = getType();
   if (source.getShape() != result.getShape() || source.getElementType() != result.getElementType())
-    return emitOpError("C1: ") << source << " becomes " << result
-                               << "; only the layout may change";
+    return emitOpError("C1: ") << source << " becomes " << result << "; only the layout may change";
   return success();
 }
 

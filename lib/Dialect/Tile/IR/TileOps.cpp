@@ -11,9 +11,8 @@ using namespace mlir::tile;
 
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   auto buildFuncType = [](Builder &builder, ArrayRef<Type> argTypes, ArrayRef<Type> results,
-                          function_interface_impl::VariadicFlag, std::string &) {
-    return builder.getFunctionType(argTypes, results);
-  };
+                          function_interface_impl::VariadicFlag,
+                          std::string &) { return builder.getFunctionType(argTypes, results); };
   return function_interface_impl::parseFunctionOp(
       parser, result, /*allowVariadic=*/false, getFunctionTypeAttrName(result.name), buildFuncType,
       getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
@@ -54,9 +53,9 @@ LogicalResult KernelOp::verify() {
            << getFunctionType().getNumResults() << "; write outputs through memref arguments";
   llvm::StringSet<> names;
   for (auto [index, type] : llvm::enumerate(getArgumentTypes())) {
-    if (!isa<MemRefType>(type) && !type.isSignlessInteger(32) && !type.isF32())
+    if (!isa<MemRefType, TensorMapType>(type) && !type.isSignlessInteger(32) && !type.isF32())
       return emitOpError("C1: argument ")
-             << index << " has type " << type << "; allowed are memref, i32 and f32";
+             << index << " has type " << type << "; allowed are memref, tensor_map, i32 and f32";
     StringRef name = getArgName(index);
     if (name.empty())
       return emitOpError("C1: argument ")
@@ -94,7 +93,8 @@ LogicalResult KvLoopOp::verify() {
   };
   if (body.getNumArguments() == 0 || !body.getArgument(0).getType().isSignlessInteger(32))
     return emitOpError("C1: the body's first argument is the block start, an i32");
-  if (failed(differ("the body's carried arguments", TypeRange(body.getArgumentTypes()).drop_front())) ||
+  if (failed(differ("the body's carried arguments",
+                    TypeRange(body.getArgumentTypes()).drop_front())) ||
       failed(differ("the results", getResultTypes())))
     return failure();
   // That there is a terminator is the trait's to say.
@@ -111,8 +111,8 @@ LogicalResult MaskOp::verify() {
   auto yield = body.empty() ? YieldOp() : dyn_cast<YieldOp>(body.back());
   if (!yield)
     return success();
-  auto predicate = RankedTensorType::get(getScores().getType().getShape(),
-                                         IntegerType::get(getContext(), 1));
+  auto predicate =
+      RankedTensorType::get(getScores().getType().getShape(), IntegerType::get(getContext(), 1));
   auto type = yield.getValues().size() == 1
                   ? dyn_cast<RankedTensorType>(yield.getValues()[0].getType())
                   : RankedTensorType();

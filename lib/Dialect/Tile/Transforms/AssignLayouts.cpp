@@ -35,7 +35,10 @@ namespace {
 class LayoutAssigner {
 public:
   explicit LayoutAssigner(KernelOp kernel)
-      : kernel(kernel), context(kernel.getContext()), warps(kernel.getWarps()) {}
+      : kernel(kernel), context(kernel.getContext()), warps(kernel.getWarps()) {
+    // Tiles live in the role that computes: the last, by construction of warp specialisation.
+    kernel.walk([&](WarpRolesOp roles) { warps = roles.getWarps().back(); });
+  }
 
   LogicalResult run() {
     // Loops need their carried values' layouts before their bodies tell them: iterate.
@@ -87,8 +90,8 @@ private:
   }
 
   void analyse(Operation *op) {
-    if (auto product = dyn_cast<MmaOp>(op))
-      return set(product.getResult(), mma(product.getResult().getType()));
+    if (isa<MmaOp, MmaAsyncOp>(op))
+      return set(op->getResult(0), mma(tileType(op->getResult(0))));
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       if (LayoutAttr source = known(reduce.getSource()))
         set(reduce.getResult(), slice(source, reduce.getDim()));
@@ -200,11 +203,12 @@ private:
     };
     if (isMovable(op) && !llvm::any_of(op->getResults(), [&](Value v) { return known(v); }))
       return success();
-    if (auto product = dyn_cast<MmaOp>(op)) {
-      require(product.getAccMutable(), mma(product.getResult().getType()));
-      if (auto type = tileType(product.getA()))
-        require(product.getAMutable(), mma(type));
-      if (tileType(product.getB()))
+    if (isa<MmaOp, MmaAsyncOp>(op)) {
+      OpOperand &a = op->getOpOperand(0), &b = op->getOpOperand(1), &acc = op->getOpOperand(2);
+      require(acc, mma(tileType(op->getResult(0))));
+      if (auto type = tileType(a.get()))
+        require(a, mma(type));
+      if (tileType(b.get()))
         return op->emitError("the second operand of a product must be in shared memory on a GPU; "
                              "run tile-pipeline-loads first");
       return success();

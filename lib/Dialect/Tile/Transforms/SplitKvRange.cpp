@@ -1,5 +1,6 @@
 // tile-split-kv-range: a kv_loop becomes scf.for loops over partial, full and partial blocks.
 #include "attnc/Dialect/Tile/Passes.h"
+#include "attnc/Dialect/Tile/Transforms.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -45,8 +46,7 @@ static std::pair<Value, Value> fullBlocks(ImplicitLocOpBuilder &b, KvLoopOp loop
   return {begin, end};
 }
 
-/// Replaces a mask by a selection of −∞ where its predicate is false.
-static void applyMask(MaskOp mask) {
+Value tile::applyMask(MaskOp mask) {
   ImplicitLocOpBuilder b(mask.getLoc(), mask);
   auto yield = cast<YieldOp>(mask.getBody().front().getTerminator());
   mask->getBlock()->getOperations().splice(Block::iterator(mask),
@@ -58,6 +58,7 @@ static void applyMask(MaskOp mask) {
   Value selected = arith::SelectOp::create(b, yield.getValues().front(), mask.getScores(), hidden);
   mask.replaceAllUsesWith(selected);
   mask.erase();
+  return selected;
 }
 
 /// Erases the ops of a loop body that only a dropped mask used.
