@@ -6,6 +6,7 @@
 #   …                       alone on a line: any lines; within a line: any text
 #
 # A block ```console numbers holds where every number may differ: timings, sizes, register counts.
+# A block ```console values holds where SSA values (%12, %arg3) may have other names.
 # A command that fails must show it by a last line `[exit N]`.
 import re
 import subprocess
@@ -26,11 +27,13 @@ def blocks(text):
             lines.append((number, line))
 
 
-def pattern(line, numbers):
+def pattern(line, info):
     parts = []
     for piece in line.rstrip().split("…"):
         escaped = re.escape(piece)
-        if numbers:
+        if "values" in info:
+            escaped = re.sub(r"%\w+", r"%\\w+", escaped)
+        if "numbers" in info:
             # A number and the blanks that align it.
             escaped = re.sub(r"(?:\\ )*\d+(?:\\\.\d+)?(?:[eE](?:\\?[-+])?\d+)?",
                              lambda m: r"\s*[\d.]+(?:[eE][-+]?\d+)?", escaped)
@@ -39,14 +42,14 @@ def pattern(line, numbers):
     return re.compile(".*".join(parts) + r"\s*\Z")
 
 
-def mismatch(expected, actual, numbers):
+def mismatch(expected, actual, info):
     """None, or (line number, text) of the first expected line that the output lacks."""
     position, anywhere = 0, False
     for number, line in expected:
         if line.strip() == "…":
             anywhere = True
             continue
-        expression = pattern(line, numbers)
+        expression = pattern(line, info)
         found = position
         while found < len(actual) and not expression.match(actual[found]):
             found += 1
@@ -85,7 +88,7 @@ def main(root, page):
                 actual = done.stdout.rstrip("\n").split("\n") if done.stdout.strip() else []
                 if done.returncode:
                     actual.append(f"[exit {done.returncode}]")
-                wrong = mismatch(expected, actual, "numbers" in info)
+                wrong = mismatch(expected, actual, info)
                 if wrong:
                     failures += 1
                     print(f"{page}:{wrong[0]}: not printed by `{command[0]}`: {wrong[1]}")
