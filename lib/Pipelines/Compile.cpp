@@ -15,6 +15,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -138,7 +139,13 @@ LogicalResult Compilation::runPhase(const char *name, PipelineSteps steps) {
     stream << "\",\n      disable_threading: true,\n      verify_each: true\n    }\n  }\n#-}\n";
     options.beforePasses(std::move(text));
   }
-  return manager.run(*result.module);
+  if (succeeded(manager.run(*result.module)))
+    return success();
+  // The diagnostic is out; all that is left to know is whether the pass refused or broke the IR.
+  ScopedDiagnosticHandler quiet(&context, [](Diagnostic &) {});
+  if (failed(verify(*result.module)))
+    failureKind = CompileFailure::Internal;
+  return failure();
 }
 
 void Compilation::readConfig() {

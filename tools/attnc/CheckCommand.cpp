@@ -34,8 +34,9 @@ Verdict judge(Input &input, const TargetInfo &target, const std::string &config,
     });
     mlir::FailureOr<CompileResult> compiled = compileModule(*input.module, options, failure);
     if (failed(compiled)) {
-      verdict.code =
-          failure == CompileFailure::Unsupported ? kExitUnsupported : kExitCompileFailed;
+      verdict.code = failure == CompileFailure::Unsupported ? kExitUnsupported
+                     : failure == CompileFailure::Internal  ? kExitInternal
+                                                            : kExitCompileFailed;
       if (verdict.reason.empty())
         verdict.reason = "no reason was given, which is a bug of attnc";
       return verdict;
@@ -119,7 +120,7 @@ int checkMain() {
   for (const TargetInfo *target : targets) {
     progress.step("checking " + target->name);
     Verdict verdict = judge(input, *target, configOverrides, assemble);
-    if (!verdict.ok() && worst != kExitCompileFailed)
+    if (!verdict.ok() && (worst == kExitOk || worst == kExitUnsupported))
       worst = verdict.code;
     if (asJson) {
       all.push_back(verdictJson(*target, verdict));

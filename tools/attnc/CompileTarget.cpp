@@ -13,6 +13,8 @@ int compileTarget(Input &input, const CompileOptions &options, TargetResult &res
   withReport.beforePasses = [](std::string text) { setReproducer(std::move(text)); };
   CompileFailure failure = CompileFailure::None;
   mlir::FailureOr<CompileResult> compiled = compileModule(*input.module, withReport, failure);
+  if (failure == CompileFailure::Internal)
+    return reportInternalError("a pass left invalid IR for " + options.target->name.str());
   setReproducer("");
   if (mlir::succeeded(compiled)) {
     result.compiled = std::move(*compiled);

@@ -4,12 +4,14 @@
 
 #include "attnc/Support/ExitCodes.h"
 #include "llvm/Support/ErrorHandling.h"
-#include "llvm/Support/PrettyStackTrace.h"
-#include "llvm/Support/Process.h"
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fcntl.h>
+#include <new>
 #include <unistd.h>
 
 namespace attnc::cli {
@@ -61,7 +63,25 @@ static void onFatalError(void *, const char *reason, bool) {
   ::_exit(kExitInternal);
 }
 
+/// An exception that nobody caught. Memory is the only thing that may run out here.
+[[noreturn]] static void onTerminate() {
+  try {
+    if (std::current_exception())
+      std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc &) {
+    say("attnc: error: out of memory; use a smaller problem\n");
+    ::_exit(kExitOutOfMemory);
+  } catch (const std::exception &exception) {
+    keepReproducerAndExplain(exception.what());
+    ::_exit(kExitInternal);
+  } catch (...) {
+  }
+  keepReproducerAndExplain("an exception nobody caught");
+  ::_exit(kExitInternal);
+}
+
 void installCrashReport() {
+  std::set_terminate(onTerminate);
   const char *directory = std::getenv("TMPDIR");
   std::snprintf(reproducerPath, sizeof reproducerPath, "%s/attnc-crash-%d.mlir",
                 directory && *directory ? directory : "/tmp", static_cast<int>(::getpid()));

@@ -109,8 +109,8 @@ static int parseArgs(const Spec &spec, std::map<std::string, double> &values) {
 
 /// Bytes of memory this machine can still give, or 0 if it does not say.
 static double availableBytes() {
-  auto buffer = MemoryBuffer::getFile("/proc/meminfo", /*IsText=*/false,
-                                      /*RequiresNullTerminator=*/false);
+  // As a stream: files of /proc say they have no bytes.
+  auto buffer = MemoryBuffer::getFileAsStream("/proc/meminfo");
   if (!buffer)
     return 0;
   StringRef rest = (*buffer)->getBuffer();

@@ -64,7 +64,8 @@ struct CompileResult {
 };
 
 /// Why compiling failed, for exit codes. Unsupported: a valid module that this target cannot run.
-enum class CompileFailure { None, Unsupported, Failed };
+/// Internal: a pass left IR that does not verify, which is a bug of attnc.
+enum class CompileFailure { None, Unsupported, Failed, Internal };
 
 /// Compiles a clone of `module`. On failure diagnostics have been emitted on the module's context
 /// and `failureKind` says which kind of failure it was.
