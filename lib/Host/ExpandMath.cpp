@@ -101,11 +101,15 @@ Value expTimesPower(Arithmetic &a, Value r, Value shifted) {
   return a.mul(a.mul(fraction, power(half)), power(rest));
 }
 
+/// Weights below the normal range become zero, as on a GPU: they cannot change a sum whose largest
+/// weight is 1, and arithmetic on subnormals is many times slower.
 Value expandExp2(Arithmetic &a, Value x) {
-  x = a.clamp(x, -160.0f, 129.0f);
-  Value shifted = a.add(x, a.number(kRoundingShift));
-  Value fraction = a.sub(x, a.sub(shifted, a.number(kRoundingShift)));
-  return expTimesPower(a, a.mul(fraction, a.number(kLn2)), shifted);
+  Value exponent = a.clamp(x, -130.0f, 129.0f);
+  Value shifted = a.add(exponent, a.number(kRoundingShift));
+  Value fraction = a.sub(exponent, a.sub(shifted, a.number(kRoundingShift)));
+  Value result = expTimesPower(a, a.mul(fraction, a.number(kLn2)), shifted);
+  Value isTiny = a.compare(arith::CmpFPredicate::OLT, x, a.number(-126.0f));
+  return a.select(isTiny, a.number(0.0f), result);
 }
 
 Value expandExp(Arithmetic &a, Value x) {

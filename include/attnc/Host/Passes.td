@@ -71,8 +71,8 @@ def HostExpandMath : Pass<"host-expand-math", "::mlir::func::FuncOp"> {
   let summary = "Expands f32 exp2, exp, log2, log and tanh to arithmetic";
   let description = [{
     Works on scalars and vectors alike, so that a vector loop has no call in it. Errors are at most
-    2 ulp over the whole range, subnormals included; exp2(−∞) = 0 exactly, log2(0) = −∞, NaN
-    propagates. What is not expanded goes to the C library.
+    2 ulp over the whole range, subnormals included, but that exp2(x) = 0 for x < −126; log2(0) = −∞,
+    NaN propagates. What is not expanded goes to the C library.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
