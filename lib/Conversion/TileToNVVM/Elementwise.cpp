@@ -213,11 +213,20 @@ struct ProgramIdPattern : OpConversionPattern<ProgramIdOp> {
   }
 };
 
+struct NumProgramsPattern : OpConversionPattern<NumProgramsOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult matchAndRewrite(NumProgramsOp op, OneToNOpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<NVVM::GridDimXOp>(op, rewriter.getI32Type());
+    return success();
+  }
+};
+
 } // namespace
 
 void attnc::populateElementwisePatterns(const ThreadTypeConverter &converter,
                                         RewritePatternSet &patterns) {
   patterns.add<ElementwisePattern, ConstantPattern, SplatPattern, IotaPattern, BroadcastPattern,
-               ConvertLayoutPattern, ReducePattern, ProgramIdPattern>(converter,
-                                                                      patterns.getContext());
+               ConvertLayoutPattern, ReducePattern, ProgramIdPattern, NumProgramsPattern>(
+      converter, patterns.getContext());
 }

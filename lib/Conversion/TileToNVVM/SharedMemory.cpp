@@ -99,14 +99,6 @@ struct ChunkWalk {
   Value laneInRow;
 };
 
-/// Warps of the kernel around an op, whether or not the kernel has been converted.
-static int64_t warpsAround(Operation *op) {
-  if (auto kernel = op->getParentOfType<KernelOp>())
-    return kernel.getWarps();
-  auto function = op->getParentOfType<LLVM::LLVMFuncOp>();
-  return cast<DenseI32ArrayAttr>(function->getAttr(NVVM::NVVMDialect::getMaxntidAttrName()))[0] / 32;
-}
-
 struct CopyAsyncPattern : OpConversionPattern<CopyAsyncOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(CopyAsyncOp op, OneToNOpAdaptor adaptor,
@@ -116,16 +108,23 @@ struct CopyAsyncPattern : OpConversionPattern<CopyAsyncOp> {
     GlobalView view(tb, memref, adaptor.getSource());
     SmallVector<Value> indices = llvm::map_to_vector(
         adaptor.getIndices(), [](ValueRange range) { return Value(range.front()); });
-    ChunkWalk walk(tb, op.getTarget().getType(), memref.getShape().back(), warpsAround(op));
+    ChunkWalk walk(tb, op.getTarget().getType(), memref.getShape().back(), enclosingRole(op->getBlock()).warps);
     Value block = view.address(tb, indices);
     Value baseRow = tb.base(walk.rows, 0);
     Value target = adaptor.getTarget().front(), limit = adaptor.getLimit().front();
-    for (int64_t r = 0, e = walk.rows.numRegs(); r < e; ++r)
+    // One pointer walks the rows: an address for each would be hoisted out of the loop and held.
+    int64_t rowDim = view.strides.size() - 2;
+    Value source = view.move(tb, block, baseRow, rowDim);
+    int64_t rowsPerPass = walk.rows.numRegs() > 1 ? walk.rows.regCoord(1)[0] : 0;
+    Value pass = arith::MulIOp::create(rewriter, op.getLoc(), view.strides[rowDim],
+                                       tb.i64(rowsPerPass));
+    for (int64_t r = 0, e = walk.rows.numRegs(); r < e; ++r) {
       walk.forRow(tb, baseRow, r, [&](Value row) {
         Value exists = tb.less(tb.add(indices.back(), row), limit);
-        Value source = view.move(tb, block, row, view.strides.size() - 2);
         walk.copyRow(tb, source, exists, row, target);
       });
+      source = movePointer(tb, source, memref.getElementType(), pass);
+    }
     rewriter.eraseOp(op);
     return success();
   }
@@ -138,7 +137,7 @@ struct GatherAsyncPattern : OpConversionPattern<GatherAsyncOp> {
     ThreadBuilder tb(rewriter, op.getLoc());
     auto memref = cast<MemRefType>(op.getSource().getType());
     GlobalView view(tb, memref, adaptor.getSource());
-    ChunkWalk walk(tb, op.getTarget().getType(), memref.getShape().back(), warpsAround(op));
+    ChunkWalk walk(tb, op.getTarget().getType(), memref.getShape().back(), enclosingRole(op->getBlock()).warps);
     Value baseRow = tb.base(walk.rows, 0);
     ValueRange where = adaptor.getWhere();
     for (int64_t r = 0, e = walk.rows.numRegs(); r < e; ++r)
@@ -176,7 +175,16 @@ struct BarrierPattern : OpConversionPattern<tile::BarrierOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult matchAndRewrite(tile::BarrierOp op, OneToNOpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<NVVM::Barrier0Op>(op);
+    WarpRole role = enclosingRole(op->getBlock());
+    if (!role.index) {
+      rewriter.replaceOpWithNewOp<NVVM::Barrier0Op>(op);
+      return success();
+    }
+    // Barrier 0 is the CTA's.
+    ThreadBuilder tb(rewriter, op.getLoc());
+    NVVM::BarrierOp::create(rewriter, op.getLoc(), TypeRange(), tb.i32(1 + *role.index),
+                            tb.i32(role.warps * 32), NVVM::BarrierReductionAttr(), Value());
+    rewriter.eraseOp(op);
     return success();
   }
 };

@@ -41,6 +41,10 @@ ThreadTypeConverter::ThreadTypeConverter(MLIRContext *context) {
   addConversion([context](SharedType) -> Type {
     return LLVM::LLVMPointerType::get(context, kSharedSpace);
   });
+  addConversion([context](BarriersType) -> Type {
+    return LLVM::LLVMPointerType::get(context, kSharedSpace);
+  });
+  addConversion([context](TensorMapType) -> Type { return LLVM::LLVMPointerType::get(context); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,7 +72,8 @@ Value ThreadBuilder::lane() {
   return arith::AndIOp::create(builder, loc, thread(), i32(31));
 }
 Value ThreadBuilder::warp() {
-  return arith::ShRUIOp::create(builder, loc, thread(), i32(5));
+  Value warp = arith::ShRUIOp::create(builder, loc, thread(), i32(5));
+  return add(warp, -enclosingRole(builder.getInsertionBlock()).firstWarp);
 }
 
 Value ThreadBuilder::digits(ArrayRef<Mode> modes, int64_t dim, Value counter) {

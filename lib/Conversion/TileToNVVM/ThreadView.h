@@ -3,7 +3,7 @@
 //
 // The conversion is one to many. A tile becomes the scalars its layout gives a thread, register 0
 // first. A memref becomes its base pointer and its dynamic strides. A shared buffer becomes a
-// pointer to its first byte.
+// pointer to its first byte, and so do mbarriers; a tensor map becomes a pointer to the parameter.
 #ifndef ATTNC_LIB_CONVERSION_TILETONVVM_THREADVIEW_H
 #define ATTNC_LIB_CONVERSION_TILETONVVM_THREADVIEW_H
 
@@ -38,9 +38,10 @@ public:
   mlir::Value mul(mlir::Value a, int64_t b);
   mlir::Value less(mlir::Value a, mlir::Value b);
 
-  /// threadIdx.x, its lane and its warp.
+  /// threadIdx.x and its lane.
   mlir::Value thread();
   mlir::Value lane();
+  /// The thread's warp, counted from the first warp of the role around the insertion point.
   mlir::Value warp();
 
   /// What lane and warp contribute to coordinate `dim`; register r adds layout.regCoord(r)[dim].
@@ -53,6 +54,30 @@ private:
   /// Σ digit·step over the modes of one counter; null when nothing moves.
   mlir::Value digits(llvm::ArrayRef<mlir::tile::Mode> modes, int64_t dim, mlir::Value counter);
 };
+
+/// The consecutive warps that execute an op: those of a warp role, or all of the kernel's.
+struct WarpRole {
+  /// None outside of roles.
+  std::optional<int64_t> index;
+  int64_t firstWarp, warps;
+};
+
+/// Lowers the kernel's warp roles to branches and makes the uniform warp index where it is needed.
+/// Comes before the conversion. Fails, with a diagnostic, on budgets that the hardware cannot give.
+mlir::LogicalResult prepareWarps(mlir::tile::KernelOp kernel);
+
+/// The role around the ops of a block, during the conversion too.
+WarpRole enclosingRole(mlir::Block *block);
+
+/// ThreadBuilder::warp() from a shuffle, so that the assembler knows that all lanes agree.
+mlir::Value uniformWarp(ThreadBuilder &tb);
+
+/// The 32-bit address in shared memory that assembly takes.
+mlir::Value sharedAddress(ThreadBuilder &tb, mlir::Value pointer);
+
+/// PTX with side effects; `result` may be null.
+mlir::Operation *emitAssembly(ThreadBuilder &tb, mlir::Type result, mlir::ValueRange operands,
+                              llvm::StringRef text, llvm::StringRef constraints);
 
 /// A global tensor as a thread addresses it.
 struct GlobalView {
@@ -87,10 +112,14 @@ void populateSharedMemoryPatterns(const ThreadTypeConverter &converter,
                                   mlir::RewritePatternSet &patterns);
 void populateProductPatterns(const ThreadTypeConverter &converter,
                              mlir::RewritePatternSet &patterns);
+void populateBarrierPatterns(const ThreadTypeConverter &converter,
+                             mlir::RewritePatternSet &patterns);
+void populateAsyncProductPatterns(const ThreadTypeConverter &converter,
+                                  mlir::RewritePatternSet &patterns);
 /// Scalar f32 math ops to the approximate instructions of the special function unit.
 void populateMathToNVVMPatterns(mlir::RewritePatternSet &patterns);
 
-/// Discardable attribute of a tile.alloc_shared: its byte offset in the CTA's shared memory.
+/// Discardable attribute of a tile.alloc_shared or mbarrier_alloc: its byte offset in the CTA's shared memory.
 inline constexpr llvm::StringLiteral kSharedOffsetAttrName = "tile.offset";
 /// PTX state spaces as LLVM address spaces.
 inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;

@@ -1,7 +1,7 @@
 // convert-tile-to-nvvm: from the program of a CTA on tiles to the program of one thread.
 //
-// Shared buffers are placed first, then everything converts one to many (ThreadView.h). Control
-// flow stays scf, scalars stay arith: upstream lowers those.
+// Shared buffers are placed and warp roles become branches; then everything converts one to many
+// (ThreadView.h). Control flow stays scf, scalars stay arith: upstream lowers those.
 #include "ThreadView.h"
 
 #include "attnc/Conversion/Passes.h"
@@ -22,13 +22,24 @@ using namespace attnc;
 using namespace mlir;
 using namespace mlir::tile;
 
-/// Gives each shared buffer of a kernel its offset, 128-byte aligned; returns the bytes used.
-static int64_t placeSharedBuffers(KernelOp kernel) {
+/// The alignment of a buffer, in bytes: a swizzle's pattern is part of the address.
+static int64_t sharedAlignment(SharedType type) { return type.getSwizzle() ? 1024 : 128; }
+
+/// Gives each shared buffer of a kernel its offset, mbarriers after the buffers. Returns the bytes
+/// used, and raises `alignment` to what the buffers need.
+static int64_t placeSharedBuffers(KernelOp kernel, int64_t &alignment) {
   int64_t bytes = 0;
   Builder builder(kernel.getContext());
   kernel.walk([&](AllocSharedOp op) {
+    SharedType type = op.getBuffer().getType();
+    alignment = std::max(alignment, sharedAlignment(type));
+    bytes = llvm::alignTo(bytes, sharedAlignment(type));
     op->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(bytes));
-    bytes += llvm::alignTo(op.getBuffer().getType().getSizeInBytes(), 128);
+    bytes += llvm::alignTo(type.getSizeInBytes(), 128);
+  });
+  kernel.walk([&](MbarrierAllocOp op) {
+    op->setAttr(kSharedOffsetAttrName, builder.getI64IntegerAttr(bytes));
+    bytes += op.getBarriers().getType().getCount() * 8;
   });
   return bytes;
 }
@@ -48,12 +59,31 @@ struct KernelPattern : OpConversionPattern<KernelOp> {
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), rewriter.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                       rewriter.getDenseI32ArrayAttr({static_cast<int32_t>(op.getWarps() * 32)}));
+    if (auto schedule = op->getAttrOfType<DictionaryAttr>(kScheduleAttrName))
+      if (auto ctas = schedule.getAs<IntegerAttr>("ctas_per_sm"))
+        function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                          rewriter.getI32IntegerAttr(ctas.getInt()));
     function->setAttr(kSharedBytesAttrName, op->getAttr(kSharedBytesAttrName));
+    StringRef minCtas = NVVM::NVVMDialect::getMinctasmAttrName();
+    if (Attribute count = op->getAttr(minCtas))
+      function->setAttr(minCtas, count);
+    for (auto [index, argument] : llvm::enumerate(op.getArgumentTypes()))
+      if (isa<TensorMapType>(argument))
+        setTensorMapAttrs(function, signature.getInputMapping(index)->inputNo);
     rewriter.inlineRegionBefore(op.getBody(), function.getBody(), function.end());
     if (failed(rewriter.convertRegionTypes(&function.getBody(), *getTypeConverter(), &signature)))
       return failure();
     rewriter.eraseOp(op);
     return success();
+  }
+
+  /// The 128 bytes of a tensor map travel in the parameter itself; the copy engine reads them there.
+  static void setTensorMapAttrs(LLVM::LLVMFuncOp function, unsigned index) {
+    Builder b(function.getContext());
+    function.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
+                        TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), 128)));
+    function.setArgAttr(index, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
+    function.setArgAttr(index, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
   }
 };
 
@@ -71,13 +101,16 @@ struct ConvertTileToNVVM : attnc::impl::ConvertTileToNVVMBase<ConvertTileToNVVM>
     ModuleOp module = getOperation();
     MLIRContext *context = &getContext();
     bool anyShared = false;
-    module.walk([&](KernelOp kernel) {
-      int64_t bytes = placeSharedBuffers(kernel);
+    int64_t alignment = 128;
+    for (KernelOp kernel : module.getOps<KernelOp>()) {
+      int64_t bytes = placeSharedBuffers(kernel, alignment);
       anyShared |= bytes != 0;
       kernel->setAttr(kSharedBytesAttrName, Builder(context).getI64IntegerAttr(bytes));
-    });
+      if (failed(prepareWarps(kernel)))
+        return signalPassFailure();
+    }
     if (anyShared)
-      declareSharedMemory(module);
+      declareSharedMemory(module, alignment);
 
     ThreadTypeConverter converter(context);
     RewritePatternSet patterns(context);
@@ -86,6 +119,8 @@ struct ConvertTileToNVVM : attnc::impl::ConvertTileToNVVMBase<ConvertTileToNVVM>
     populateGlobalMemoryPatterns(converter, patterns);
     populateSharedMemoryPatterns(converter, patterns);
     populateProductPatterns(converter, patterns);
+    populateBarrierPatterns(converter, patterns);
+    populateAsyncProductPatterns(converter, patterns);
     ConversionTarget target(*context);
     target.addIllegalDialect<TileDialect>();
     target.addIllegalOp<memref::LoadOp>();
@@ -103,12 +138,11 @@ struct ConvertTileToNVVM : attnc::impl::ConvertTileToNVVMBase<ConvertTileToNVVM>
 
   /// All shared memory is one dynamic array: the launch sizes it, so that more than 48 KiB can be
   /// asked for.
-  static void declareSharedMemory(ModuleOp module) {
+  static void declareSharedMemory(ModuleOp module, int64_t alignment) {
     OpBuilder builder(module.getBodyRegion());
     auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
     LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/false,
-                           LLVM::Linkage::External, kSharedSymbol, Attribute(), /*alignment=*/128,
-                           kSharedSpace);
+                           LLVM::Linkage::External, kSharedSymbol, Attribute(), alignment, kSharedSpace);
   }
 };
 } // namespace
