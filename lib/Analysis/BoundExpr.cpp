@@ -154,8 +154,8 @@ BoundRef BoundContext::extremum(BoundExpr::Kind kind, ArrayRef<BoundRef> operand
     bool superfluous = llvm::any_of(kept, dominates);
     for (size_t j = i + 1; j < flat.size() && !superfluous; ++j) {
       // Of two equal ones the first is kept.
-      bool reverse = kind == BoundExpr::Max ? isLessEqual(flat[j], flat[i])
-                                            : isLessEqual(flat[i], flat[j]);
+      bool reverse =
+          kind == BoundExpr::Max ? isLessEqual(flat[j], flat[i]) : isLessEqual(flat[i], flat[j]);
       superfluous = !reverse && dominates(flat[j]);
     }
     if (!superfluous)

@@ -182,8 +182,7 @@ std::optional<SmallVector<Case>> MaskExtractor::extremum(Value lhs, Value rhs, b
       Conjunction condition = x.condition;
       condition.append(y.condition.begin(), y.condition.end());
       // x wins where difference ≥ 0, y where it is ≤ −1.
-      Affine difference =
-          isMax ? x.value.plus(y.value, -1) : y.value.plus(x.value, -1);
+      Affine difference = isMax ? x.value.plus(y.value, -1) : y.value.plus(x.value, -1);
       Case first{condition, x.value}, second{condition, y.value};
       first.condition.push_back(difference);
       Affine negated = Affine().plus(difference, -1);
@@ -348,9 +347,8 @@ Disjunction MaskExtractor::computeWhere(Value value, bool truth) {
       return truth ? either(a, b) : both(a, b);
     }
     if (auto exclusive = dyn_cast<arith::XOrIOp>(op))
-      return either(
-          both(where(exclusive.getLhs(), true), where(exclusive.getRhs(), !truth)),
-          both(where(exclusive.getLhs(), false), where(exclusive.getRhs(), truth)));
+      return either(both(where(exclusive.getLhs(), true), where(exclusive.getRhs(), !truth)),
+                    both(where(exclusive.getLhs(), false), where(exclusive.getRhs(), truth)));
     if (auto select = dyn_cast<arith::SelectOp>(op))
       return either(
           both(where(select.getCondition(), true), where(select.getTrueValue(), truth)),

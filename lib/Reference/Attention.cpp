@@ -69,8 +69,7 @@ private:
 static void loadRow(const HostTensor &tensor, int64_t batch, int64_t head, int64_t row,
                     float *out) {
   int64_t dim = tensor.shape[3], size = dtypeSize(tensor.dtype);
-  int64_t start =
-      batch * tensor.strides[0] + head * tensor.strides[1] + row * tensor.strides[2];
+  int64_t start = batch * tensor.strides[0] + head * tensor.strides[1] + row * tensor.strides[2];
   const uint8_t *address = tensor.data() + start * size;
   for (int64_t d = 0; d < dim; ++d)
     out[d] = static_cast<float>(loadElement(address + d * tensor.strides[3] * size, tensor.dtype));
@@ -113,8 +112,8 @@ void HeadEvaluator::findVisible(int64_t b, int64_t head, int64_t row) {
 }
 
 template <typename T>
-void HeadEvaluator::applyScore(const RegionProgram &program, RegionProgram::State &state,
-                               int64_t b, int64_t head, int64_t row, std::vector<T> &scores) {
+void HeadEvaluator::applyScore(const RegionProgram &program, RegionProgram::State &state, int64_t b,
+                               int64_t head, int64_t row, std::vector<T> &scores) {
   lanes.assign(sequence.lenKv, 0);
   for (size_t i = 0; i < visible.size(); ++i)
     lanes[visible[i]] = scores[i];

@@ -8,10 +8,9 @@
 using namespace attnc;
 
 namespace {
-/// Merges one row; `T` is the arithmetic. (0, −∞) must be exactly neutral: a part that is −∞ is left
-/// out, and one part alone has weight exp(0) = 1.
-template <typename T>
-struct RowMerge {
+/// Merges one row; `T` is the arithmetic. (0, −∞) must be exactly neutral: a part that is −∞ is
+/// left out, and one part alone has weight exp(0) = 1.
+template <typename T> struct RowMerge {
   std::vector<T> o;
   T lse;
 

@@ -59,7 +59,7 @@ public:
     // The plain implementation's largest error is needed before any element can be judged.
     forEachRow([&](const std::vector<int64_t> &row) { measurePlain(row); });
     forEachRow([&](const std::vector<int64_t> &row) { compareRow(row); });
-    comparison.errorRatio = plainError > 0            ? comparison.maxAbs / plainError
+    comparison.errorRatio = plainError > 0           ? comparison.maxAbs / plainError
                             : comparison.maxAbs == 0 ? 0
                                                      : INFINITY;
     comparison.ok = comparison.mismatches == 0;

@@ -109,8 +109,8 @@ private:
   std::string readDense() {
     int64_t batch = problem.q->shape[0];
     const HostTensor *lens = tensor(op.getKvLens());
-    int64_t capacity = problem.blockTable ? problem.blockTable->shape[1] * problem.pageSize
-                                          : problem.k->shape[2];
+    int64_t capacity =
+        problem.blockTable ? problem.blockTable->shape[1] * problem.pageSize : problem.k->shape[2];
     if (!problem.blockTable && problem.k->shape[0] != batch)
       return "q has batch " + std::to_string(batch) + " but k has " +
              std::to_string(problem.k->shape[0]);
@@ -169,9 +169,9 @@ private:
       for (int64_t kv = 0; kv < sequence.lenKv; kv += problem.pageSize) {
         int64_t page = problem.locate(sequence, b, kv).first;
         if (page < 0 || page >= problem.k->shape[0])
-          return "block_table[" + std::to_string(b) + ", " +
-                 std::to_string(kv / problem.pageSize) + "] names page " + std::to_string(page) +
-                 "; there are " + std::to_string(problem.k->shape[0]) + " pages";
+          return "block_table[" + std::to_string(b) + ", " + std::to_string(kv / problem.pageSize) +
+                 "] names page " + std::to_string(page) + "; there are " +
+                 std::to_string(problem.k->shape[0]) + " pages";
       }
     return "";
   }

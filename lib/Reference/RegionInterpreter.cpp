@@ -114,16 +114,13 @@ private:
     return true;
   }
 
-  template <typename Kernel>
-  bool ints(Operation *op, Kernel kernel) {
+  template <typename Kernel> bool ints(Operation *op, Kernel kernel) {
     return lanewise<2, int64_t, int64_t>(op, kernel);
   }
-  template <typename Kernel>
-  bool floats(Operation *op, Kernel kernel) {
+  template <typename Kernel> bool floats(Operation *op, Kernel kernel) {
     return lanewise<2, double, double>(op, kernel);
   }
-  template <typename Kernel>
-  bool function(Operation *op, Kernel kernel) {
+  template <typename Kernel> bool function(Operation *op, Kernel kernel) {
     return lanewise<1, double, double>(op, kernel);
   }
 
@@ -134,8 +131,7 @@ private:
     return width >= 64 ? value : llvm::SignExtend64(static_cast<uint64_t>(value), width);
   }
 
-  template <typename Lane>
-  void compileSelect(arith::SelectOp op) {
+  template <typename Lane> void compileSelect(arith::SelectOp op) {
     unsigned condition = slots[op.getCondition()], onTrue = slots[op.getTrueValue()],
              onFalse = slots[op.getFalseValue()], result = slots[op.getResult()];
     program.steps.push_back([=](State &state, size_t lanes) {
@@ -304,9 +300,8 @@ bool RegionCompiler::compileInteger(Operation *op) {
       .Case([&](arith::OrIOp) { return ints(op, [](I a, I b) { return a | b; }); })
       .Case([&](arith::XOrIOp) { return ints(op, [](I a, I b) { return a ^ b; }); })
       .Case([&](arith::ShLIOp) {
-        return ints(op, [](I a, I b) {
-          return b < 0 || b > 63 ? 0 : static_cast<I>(uint64_t(a) << b);
-        });
+        return ints(
+            op, [](I a, I b) { return b < 0 || b > 63 ? 0 : static_cast<I>(uint64_t(a) << b); });
       })
       .Case([&](arith::ShRSIOp) {
         return ints(op, [](I a, I b) { return b < 0 || b > 63 ? 0 : a >> b; });
@@ -327,9 +322,7 @@ bool RegionCompiler::compileInteger(Operation *op) {
           return isBool ? -a : a;
         });
       })
-      .Case([&](math::AbsIOp) {
-        return lanewise<1, I, I>(op, [](I a) { return a < 0 ? -a : a; });
-      })
+      .Case([&](math::AbsIOp) { return lanewise<1, I, I>(op, [](I a) { return a < 0 ? -a : a; }); })
       .Default([](Operation *) { return false; });
 }
 
@@ -342,10 +335,12 @@ bool RegionCompiler::compileFloat(Operation *op) {
       .Case([&](arith::DivFOp) { return floats(op, [](D a, D b) { return a / b; }); })
       .Case([&](arith::RemFOp) { return floats(op, [](D a, D b) { return std::fmod(a, b); }); })
       .Case([&](arith::MaximumFOp) {
-        return floats(op, [](D a, D b) { return std::isnan(a) || std::isnan(b) ? a + b : std::max(a, b); });
+        return floats(
+            op, [](D a, D b) { return std::isnan(a) || std::isnan(b) ? a + b : std::max(a, b); });
       })
       .Case([&](arith::MinimumFOp) {
-        return floats(op, [](D a, D b) { return std::isnan(a) || std::isnan(b) ? a + b : std::min(a, b); });
+        return floats(
+            op, [](D a, D b) { return std::isnan(a) || std::isnan(b) ? a + b : std::min(a, b); });
       })
       .Case([&](arith::MaxNumFOp) { return floats(op, [](D a, D b) { return std::fmax(a, b); }); })
       .Case([&](arith::MinNumFOp) { return floats(op, [](D a, D b) { return std::fmin(a, b); }); })
@@ -366,9 +361,8 @@ bool RegionCompiler::compileFloat(Operation *op) {
       .Case([&](math::ErfOp) { return function(op, [](D a) { return std::erf(a); }); })
       .Case([&](math::FloorOp) { return function(op, [](D a) { return std::floor(a); }); })
       .Case([&](math::CeilOp) { return function(op, [](D a) { return std::ceil(a); }); })
-      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) {
-        return function(op, [](D a) { return a; });
-      })
+      .Case<arith::ExtFOp, arith::TruncFOp>(
+          [&](auto) { return function(op, [](D a) { return a; }); })
       .Default([](Operation *) { return false; });
 }
 

@@ -37,15 +37,13 @@ static ATTNC_INLINE void addLoop(const T *p, const float *v, int64_t dim, const 
 
 #if defined(__x86_64__)
 template <typename T>
-__attribute__((target("avx2,fma"))) static void dotAvx2(const float *q, const float *k, int64_t dim,
-                                                        const int64_t *keys, int64_t count,
-                                                        T *out) {
+__attribute__((target("avx2,fma"))) static void
+dotAvx2(const float *q, const float *k, int64_t dim, const int64_t *keys, int64_t count, T *out) {
   dotLoop(q, k, dim, keys, count, out);
 }
 template <typename T>
-__attribute__((target("avx2,fma"))) static void addAvx2(const T *p, const float *v, int64_t dim,
-                                                        const int64_t *keys, int64_t count,
-                                                        T *acc) {
+__attribute__((target("avx2,fma"))) static void
+addAvx2(const T *p, const float *v, int64_t dim, const int64_t *keys, int64_t count, T *acc) {
   addLoop(p, v, dim, keys, count, acc);
 }
 static bool hasAvx2() {

@@ -18,9 +18,9 @@ struct DTypeInfo {
 };
 
 constexpr DTypeInfo kDTypes[] = {
-    {DType::F16, "f16", 2},       {DType::BF16, "bf16", 2},     {DType::F32, "f32", 4},
-    {DType::F64, "f64", 8},       {DType::I32, "i32", 4},       {DType::I64, "i64", 8},
-    {DType::Bool, "bool", 1},     {DType::F8E4M3, "f8e4m3", 1}, {DType::F8E5M2, "f8e5m2", 1},
+    {DType::F16, "f16", 2},   {DType::BF16, "bf16", 2},     {DType::F32, "f32", 4},
+    {DType::F64, "f64", 8},   {DType::I32, "i32", 4},       {DType::I64, "i64", 8},
+    {DType::Bool, "bool", 1}, {DType::F8E4M3, "f8e4m3", 1}, {DType::F8E5M2, "f8e5m2", 1},
 };
 
 /// A binary format of `exponent` + `mantissa` bits whose stored values above `maxFinite` are no
@@ -84,20 +84,17 @@ static double decode(uint32_t stored, const SmallFormat &format) {
   return negative ? -value : value;
 }
 
-template <typename T>
-static T loadAs(const uint8_t *address) {
+template <typename T> static T loadAs(const uint8_t *address) {
   T value;
   std::memcpy(&value, address, sizeof(T));
   return value;
 }
 
-template <typename T>
-static void storeAs(uint8_t *address, T value) {
+template <typename T> static void storeAs(uint8_t *address, T value) {
   std::memcpy(address, &value, sizeof(T));
 }
 
-template <typename T>
-static T roundToInteger(double value) {
+template <typename T> static T roundToInteger(double value) {
   if (std::isnan(value))
     return 0;
   double rounded = std::nearbyint(value);

@@ -1,9 +1,10 @@
-// Small integer expressions over symbols: quotients of affine forms under max, min and select, and a
-// prover that keeps them small. For KV bounds; not a general algebra, and nothing is emitted here.
+// Small integer expressions over symbols: quotients of affine forms under max, min and select, and
+// a prover that keeps them small. For KV bounds; not a general algebra, and nothing is emitted
+// here.
 //
-// Simplification is by proof, not by pattern: `max(a, b)` loses `a` when a ≤ b holds in the context,
-// which a simplex decides. For a causal mask, min(len_kv, q_last + len_kv − len_q + 1) becomes its
-// second operand, since q_last ≤ len_q − 1.
+// Simplification is by proof, not by pattern: `max(a, b)` loses `a` when a ≤ b holds in the
+// context, which a simplex decides. For a causal mask, min(len_kv, q_last + len_kv − len_q + 1)
+// becomes its second operand, since q_last ≤ len_q − 1.
 #ifndef ATTNC_ANALYSIS_BOUNDEXPR_H
 #define ATTNC_ANALYSIS_BOUNDEXPR_H
 

@@ -9,8 +9,8 @@
 //
 // Why two sets, and not a set and its complement? A condition that is not affine (a lookup that
 // depends on q, a quotient, …) is *opaque*: it may hold anywhere and fail anywhere. Each set
-// over-approximates: (q, kv) outside mayShow is certainly hidden, outside mayHide certainly visible.
-// For a mask without opaque conditions they are exact complements.
+// over-approximates: (q, kv) outside mayShow is certainly hidden, outside mayHide certainly
+// visible. For a mask without opaque conditions they are exact complements.
 #ifndef ATTNC_ANALYSIS_MASKSET_H
 #define ATTNC_ANALYSIS_MASKSET_H
 

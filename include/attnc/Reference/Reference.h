@@ -12,17 +12,18 @@
 
 namespace attnc {
 
-/// Results of the reference: fp64 o and lse (natural log), and o and lse of the plain implementation
-/// (f32 logits and softmax, P rounded to the KV dtype, o rounded to its dtype). All contiguous, in
-/// logical order. Rows that belong to no sequence (past the last cu_seqlens_q) are NaN.
+/// Results of the reference: fp64 o and lse (natural log), and o and lse of the plain
+/// implementation (f32 logits and softmax, P rounded to the KV dtype, o rounded to its dtype). All
+/// contiguous, in logical order. Rows that belong to no sequence (past the last cu_seqlens_q) are
+/// NaN.
 struct ReferenceResult {
   HostTensor o, lse, plainO, plainLse;
 };
 
 /// Evaluates the function's attention op: prefill, decode (a `partial` one as a whole, with the
-/// sinks and output type of the combine that merges it), or a combine alone, whose operands are then
-/// the function's arguments; sugar or regions. `tensors` and `scalars` are by attn.name, and are
-/// checked against the function's types and against each other, so that hostile lengths or page
+/// sinks and output type of the combine that merges it), or a combine alone, whose operands are
+/// then the function's arguments; sugar or regions. `tensors` and `scalars` are by attn.name, and
+/// are checked against the function's types and against each other, so that hostile lengths or page
 /// numbers are an error and not a wild read. Multi-threaded over (batch, head). Returns an error
 /// message, empty on success.
 std::string evaluateReference(mlir::func::FuncOp function,

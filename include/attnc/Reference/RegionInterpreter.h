@@ -1,5 +1,5 @@
-// Evaluates the regions of attn ops (mask, score, bounds) on the CPU, many keys at a time. It is the
-// reference's and the tests' idea of what a region means, on purpose apart from every lowering.
+// Evaluates the regions of attn ops (mask, score, bounds) on the CPU, many keys at a time. It is
+// the reference's and the tests' idea of what a region means, on purpose apart from every lowering.
 #ifndef ATTNC_REFERENCE_REGIONINTERPRETER_H
 #define ATTNC_REFERENCE_REGIONINTERPRETER_H
 
@@ -21,8 +21,8 @@ struct RegionBindings {
   llvm::DenseMap<mlir::Value, const HostTensor *> tensors;
 };
 
-/// A region as a list of steps over slots. Immutable once compiled; shared by threads, each of which
-/// has its own State.
+/// A region as a list of steps over slots. Immutable once compiled; shared by threads, each of
+/// which has its own State.
 class RegionProgram {
 public:
   /// One value: a lane a key, or a single lane that all keys share. Integers (i1 as 0 or 1) are in

@@ -137,9 +137,8 @@ static std::array<int64_t, 2> touchedAndCovered(const std::vector<bool> &keys, i
   return {touched, covered};
 }
 
-void KvBounds::checkBlock(const std::vector<std::vector<bool>> &sees,
-                          std::array<int64_t, 4> bounds, int64_t first, int64_t last,
-                          int64_t lenKv, Tightness tightness) {
+void KvBounds::checkBlock(const std::vector<std::vector<bool>> &sees, std::array<int64_t, 4> bounds,
+                          int64_t first, int64_t last, int64_t lenKv, Tightness tightness) {
   auto [lower, fullLower, fullUpper, upper] = bounds;
   ASSERT_LE(0, lower);
   ASSERT_LE(lower, fullLower);
@@ -392,7 +391,6 @@ TEST_F(KvBounds, ConditionsOnSymbolsAlone) {
            %r = arith.ori %off, %causal : i1
            attn.yield %r : i1)",
         kExact, sweep);
-  // select on a captured i1
   check(R"(%causal = arith.cmpi sle, %kv, %p : i32
            %near = arith.cmpi sge, %kv, %s : i32
            %r = arith.select %flag, %causal, %near : i1
@@ -407,7 +405,6 @@ TEST_F(KvBounds, ConstantMasks) {
   check(R"(%r = arith.constant false
            attn.yield %r : i1)",
         kExact);
-  // Contradictory without being constant.
   check(R"(%a = arith.cmpi slt, %kv, %p : i32
            %c = arith.cmpi sgt, %kv, %p : i32
            %r = arith.andi %a, %c : i1

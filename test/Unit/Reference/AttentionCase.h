@@ -114,16 +114,17 @@ struct AttentionCase {
       attribute("max_q = " + std::to_string(std::max<int64_t>(lenQ, 1)));
     if (pageSize)
       attribute("page_size = " + std::to_string(pageSize));
-    return "func.func @f(" + arguments + ") -> (" + o + ", " + lse + ") {\n%o, %lse = attn." + kind +
-           " %q, %k, %v" + operands + " {" + attrs + "} : " + q + ", " + k + ", " + v + " -> " + o +
-           ", " + lse + "\n" + regions + "\nreturn %o, %lse : " + o + ", " + lse + "\n}\n";
+    return "func.func @f(" + arguments + ") -> (" + o + ", " + lse + ") {\n%o, %lse = attn." +
+           kind + " %q, %k, %v" + operands + " {" + attrs + "} : " + q + ", " + k + ", " + v +
+           " -> " + o + ", " + lse + "\n" + regions + "\nreturn %o, %lse : " + o + ", " + lse +
+           "\n}\n";
   }
 
   /// Evaluates; fails the test on an error unless `error` is given.
   ReferenceResult run(std::string *error = nullptr) const {
     mlir::MLIRContext context;
-    context.loadDialect<mlir::attn::AttnDialect, mlir::arith::ArithDialect,
-                        mlir::func::FuncDialect, mlir::math::MathDialect>();
+    context.loadDialect<mlir::attn::AttnDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                        mlir::math::MathDialect>();
     auto module = mlir::parseSourceString<mlir::ModuleOp>(source(), &context);
     ReferenceResult result;
     EXPECT_TRUE(module) << source();

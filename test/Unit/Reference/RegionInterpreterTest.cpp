@@ -1,6 +1,6 @@
 // The region interpreter's arithmetic where it is easy to get wrong: wrapping, signs, rounding.
-#include "attnc/Dialect/Attn/AttnDialect.h"
 #include "attnc/Reference/RegionInterpreter.h"
+#include "attnc/Dialect/Attn/AttnDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -62,10 +62,11 @@ TEST_F(Interpreter, IntegersWrapAndRound) {
 }
 
 TEST_F(Interpreter, BoolsAreZeroOrOne) {
-  EXPECT_EQ(runInt("%c = arith.cmpi slt, %a, %b : i32\n%r = arith.extui %c : i1 to i32", "i32", 1, 2),
-            1);
-  EXPECT_EQ(runInt("%c = arith.cmpi slt, %a, %b : i32\n%r = arith.extsi %c : i1 to i32", "i32", 1, 2),
-            -1);
+  EXPECT_EQ(
+      runInt("%c = arith.cmpi slt, %a, %b : i32\n%r = arith.extui %c : i1 to i32", "i32", 1, 2), 1);
+  EXPECT_EQ(
+      runInt("%c = arith.cmpi slt, %a, %b : i32\n%r = arith.extsi %c : i1 to i32", "i32", 1, 2),
+      -1);
   EXPECT_EQ(runInt("%r = arith.trunci %a : i32 to i1", "i1", 3, 0), 1);
   EXPECT_EQ(runInt("%r = arith.cmpi ult, %a, %b : i32", "i1", 1, -1), 1);
 }

@@ -69,8 +69,8 @@ TEST(HostTensor, Overflow) {
 }
 
 TEST(HostTensor, NaNAndSignedZeroSurvive) {
-  for (DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64, DType::F8E4M3,
-                      DType::F8E5M2}) {
+  for (DType dtype :
+       {DType::F16, DType::BF16, DType::F32, DType::F64, DType::F8E4M3, DType::F8E5M2}) {
     EXPECT_TRUE(std::isnan(roundTrip(dtype, kNaN))) << dtypeName(dtype);
     EXPECT_TRUE(std::signbit(roundTrip(dtype, -0.0))) << dtypeName(dtype);
   }

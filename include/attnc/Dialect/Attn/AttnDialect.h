@@ -29,11 +29,13 @@
 namespace mlir::attn {
 
 /// Number of arguments of each region kind (see the dialect page):
-/// mask (b, h, q, kv, len_q, len_kv); score (s, then those); bounds (b, h, q_first, q_last, len_q, len_kv).
+/// mask (b, h, q, kv, len_q, len_kv); score (s, then those); bounds (b, h, q_first, q_last, len_q,
+/// len_kv).
 inline constexpr unsigned kMaskArgs = 6;
 inline constexpr unsigned kScoreArgs = 7;
 inline constexpr unsigned kBoundsArgs = 6;
-/// Values yielded by a bounds region: lower, full_lower, full_upper, upper (keys, half-open ranges).
+/// Values yielded by a bounds region: lower, full_lower, full_upper, upper (keys, half-open
+/// ranges).
 inline constexpr unsigned kBoundsResults = 4;
 
 /// What a list of named masks says once they are put together, as inclusive distances from the

@@ -12,8 +12,7 @@ namespace {
 
 /// Puts named masks together: [causal<bottom_right>], [causal<top_left>], [window], each at most
 /// once. A bottom-right causal mask is the right bound 0, and is spelled causal.
-template <typename Op>
-struct MergeNamedMasks : OpRewritePattern<Op> {
+template <typename Op> struct MergeNamedMasks : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
@@ -45,8 +44,7 @@ struct MergeNamedMasks : OpRewritePattern<Op> {
 };
 
 /// An empty list of scores is none.
-template <typename Op>
-struct DropEmptyScores : OpRewritePattern<Op> {
+template <typename Op> struct DropEmptyScores : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
@@ -58,8 +56,7 @@ struct DropEmptyScores : OpRewritePattern<Op> {
 };
 
 /// A mask region that is constantly true hides nothing. Bounds derived from it stay right.
-template <typename Op>
-struct DropTrueMask : OpRewritePattern<Op> {
+template <typename Op> struct DropTrueMask : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
@@ -74,8 +71,7 @@ struct DropTrueMask : OpRewritePattern<Op> {
 
 /// A score region that yields the logit is the identity, for which the scale can be folded into the
 /// softmax.
-template <typename Op>
-struct DropIdentityScore : OpRewritePattern<Op> {
+template <typename Op> struct DropIdentityScore : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
@@ -91,8 +87,7 @@ struct DropIdentityScore : OpRewritePattern<Op> {
 
 } // namespace
 
-template <typename Op>
-static void addPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+template <typename Op> static void addPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<MergeNamedMasks<Op>, DropEmptyScores<Op>, DropTrueMask<Op>, DropIdentityScore<Op>>(
       context);
 }

@@ -149,8 +149,8 @@ LogicalResult AttentionVerifier::checkVarlen() {
                    << (cuQ ? "cu_seqlens_kv" : "cu_seqlens_q") << "; give both or neither";
   if (!cuQ)
     return success();
-  for (auto [name, value] : {std::pair<StringRef, Value>{"cu_seqlens_q", cuQ},
-                             {"cu_seqlens_kv", cuKv}})
+  for (auto [name, value] :
+       {std::pair<StringRef, Value>{"cu_seqlens_q", cuQ}, {"cu_seqlens_kv", cuKv}})
     if (!isTensor(value, 1, isI32))
       return error() << name << " is " << value.getType() << "; it must be a rank-1 i32 tensor";
   if (op.getKvLens())
@@ -220,7 +220,8 @@ LogicalResult AttentionVerifier::checkScore(Attribute score) {
   }
   auto alibi = dyn_cast<AlibiAttr>(score);
   if (!alibi)
-    return error() << "scores holds " << score << "; named scores are #attn.softcap and #attn.alibi";
+    return error() << "scores holds " << score
+                   << "; named scores are #attn.softcap and #attn.alibi";
   if (alibi.getHeads() < q.getDimSize(1) || alibi.getHeads() >= int64_t(1) << 20)
     return error() << "alibi has slopes for " << alibi.getHeads() << " heads; there are "
                    << q.getDimSize(1) << " query heads and slopes must cover them";
@@ -255,8 +256,8 @@ LogicalResult AttentionVerifier::checkRegion(Region &region, StringRef name,
                    << " blocks; it must have one";
   Block &block = region.front();
   if (!llvm::equal(block.getArgumentTypes(), arguments))
-    return error() << "the " << name << " region has arguments ("
-                   << block.getArgumentTypes() << "); they must be (" << arguments << ")";
+    return error() << "the " << name << " region has arguments (" << block.getArgumentTypes()
+                   << "); they must be (" << arguments << ")";
   auto yield = block.empty() ? YieldOp() : dyn_cast<YieldOp>(block.back());
   if (!yield)
     return error() << "the " << name << " region does not end with attn.yield";
@@ -346,7 +347,8 @@ LogicalResult CombineOp::verify() {
   auto o = cast<RankedTensorType>(getO().getType());
   if (o.getRank() != 4 || !isa<FloatType>(o.getElementType()) ||
       !llvm::all_of_zip(o.getShape(), whole, agree))
-    return emitOpError() << "o is " << o << "; it must be a float tensor [batch, head, seq, dim] as "
+    return emitOpError() << "o is " << o
+                         << "; it must be a float tensor [batch, head, seq, dim] as "
                             "in o_parts";
   if (getLse()) {
     auto lse = cast<RankedTensorType>(getLse().getType());

@@ -128,8 +128,7 @@ private:
     if (condition.less)
       return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, emit(condition.less),
                                    emit(condition.than));
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::sge, emitRow(condition.row),
-                                 constant(0));
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::sge, emitRow(condition.row), constant(0));
   }
 
   Value compute(const BoundRef &expr) {
@@ -145,8 +144,7 @@ private:
       Value condition;
       for (const attnc::BoundCondition &item : expr->conditions) {
         Value holds = emitCondition(item);
-        condition =
-            condition ? arith::AndIOp::create(b, condition, holds).getResult() : holds;
+        condition = condition ? arith::AndIOp::create(b, condition, holds).getResult() : holds;
       }
       Value whenTrue = emit(expr->operands[0]), whenFalse = emit(expr->operands[1]);
       return arith::SelectOp::create(b, condition, whenTrue, whenFalse);
@@ -234,8 +232,7 @@ bool attn::deriveKvBounds(AttentionOpInterface op, unsigned *numOpaque) {
   attnc::KvBounds bounds = attnc::computeKvBounds(mask, symbols);
   BoundsEmitter emitter(b, mask, bounds, maskBlock, *block);
   SmallVector<Value> results;
-  for (const BoundRef &bound :
-       {bounds.lower, bounds.fullLower, bounds.fullUpper, bounds.upper})
+  for (const BoundRef &bound : {bounds.lower, bounds.fullLower, bounds.fullUpper, bounds.upper})
     results.push_back(emitter.emitBound(bound));
   YieldOp::create(b, results);
   return true;
