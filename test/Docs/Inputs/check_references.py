@@ -3,6 +3,9 @@ import pathlib
 import re
 import sys
 
+# Files that a reader of a tutorial makes.
+MADE = {"lib/Dialect/Tile/Transforms/ExpandSaturate.cpp", "test/Dialect/Tile/expand-saturate.mlir"}
+
 
 def main(root):
     root = pathlib.Path(root)
@@ -24,7 +27,7 @@ def main(root):
                     problems.append(f"{where}: link to {target}, which does not exist")
         for code in re.findall(r"`([^`\n]+)`", text):
             if re.fullmatch(r"[\w.-]+(/[\w.-]+)+/?", code) and code.split("/")[0] in tops \
-                    and "XToY" not in code:
+                    and "XToY" not in code and code not in MADE:
                 checked += 1
                 if not (root / code).exists():
                     problems.append(f"{where}: names {code}, which does not exist")
