@@ -1,0 +1,34 @@
+// Times launches on the GPU with events. What a sample is:
+//
+//   eager:  [flush L2 if cold] event, launch, event
+//   graph:  [flush L2 if cold] event, replay of a graph of n launches, event; divided by n
+//
+// Inside a cold graph the launches rotate over copies of the inputs that together exceed the L2
+// three times, so that no launch finds what an earlier one read. Nothing is subtracted.
+#ifndef ATTNC_BENCH_GPUTIMER_H
+#define ATTNC_BENCH_GPUTIMER_H
+
+#include "GpuContext.h"
+#include "Implementation.h"
+
+#include <functional>
+
+namespace attnc::bench {
+
+/// How many equal copies of the inputs a cell needs: 1 unless graph and cold, else enough to exceed
+/// three times the L2, at most 128, at least 2.
+int copiesNeeded(const Config &config, std::int64_t l2Bytes);
+
+/// Launches in one graph: a multiple of \p copies, together at least \p targetUs long.
+int launchesInGraph(double launchUs, int copies, double targetUs = 200);
+
+/// Enqueues one launch that reads input copy number `copy`.
+using Launch = std::function<Status(int copy)>;
+
+/// Takes one eager time first (for the graph's size). \returns the launch's failure.
+Result<std::unique_ptr<Timed>> makeGpuTimed(const GpuContext &context, const Config &config,
+                                            int copies, Launch launch);
+
+} // namespace attnc::bench
+
+#endif // ATTNC_BENCH_GPUTIMER_H

@@ -1,0 +1,77 @@
+// attn-bench: flags only. `run` measures; `compare`, `report`, `select`, `document`, `merge` and
+// `schema` are the Python analysis, called with the same words.
+#include "Paths.h"
+#include "RunCommand.h"
+
+#include <CLI/CLI.hpp>
+#include <cstring>
+
+using namespace attnc::bench;
+
+int main(int argc, char **argv) {
+  for (const char *verb : {"compare", "report", "select", "document", "merge", "schema"})
+    if (argc > 1 && std::strcmp(argv[1], verb) == 0)
+      return execAnalysis({argv + 1, argv + argc});
+
+  CLI::App app("attn-bench measures implementations of attention, each checked against fp64, and "
+               "writes rows.");
+  app.footer("compare, report, select, document, merge, schema: analysis of rows; each has --help.\n"
+             "Exit codes: 0 ok, 2 bad usage, 4 wrong result (with --strict), 5 environment, "
+             "7 regression (compare), 130 interrupted.");
+  app.require_subcommand(1);
+
+  RunArguments run;
+  CLI::App *r = app.add_subcommand("run", "Measure a suite and append rows to a file");
+  r->add_option("-s,--suite", run.suite, "Built-in suite, or a YAML or JSON file")
+      ->capture_default_str();
+  r->add_option("-o,--output", run.output, "Rows (JSONL); default attn-bench-SUITE.jsonl");
+  r->add_option("-i,--impl", run.implementations,
+                "Implementations: ids (attn-bench list), or NAME=path.py:function; default all")
+      ->allow_extra_args(false);
+  r->add_option("--only", run.only, "Cells of the suite, by number")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  r->add_option("--shard", run.shard, "i/n: every n-th cell from i on");
+  r->add_flag("--resume", run.resume, "Go on with the output file; ERROR and TIMEOUT are retried");
+  r->add_option("--run-id", run.runId, "Shared by all shards; default a new one, or the file's");
+  r->add_option("--reps", run.reps, "Repetitions of a cell")->capture_default_str();
+  r->add_option("--warmup", run.warmup, "Samples thrown away before each repetition")
+      ->capture_default_str();
+  r->add_option("--turn", run.turn, "Samples before the next implementation has its turn")
+      ->capture_default_str();
+  r->add_option("--min-samples", run.stop.minSamples, "Least samples of a repetition")
+      ->capture_default_str();
+  r->add_option("--max-samples", run.stop.maxSamples, "Most samples of a repetition")
+      ->capture_default_str();
+  r->add_option("--noise", run.stop.noise, "Target: half of the median's 95% interval, relative")
+      ->capture_default_str();
+  r->add_option("--time-cap", run.stop.capSeconds, "Seconds one repetition may take")
+      ->capture_default_str();
+  r->add_option("--device", run.device, "GPU ordinal")->capture_default_str();
+  r->add_flag("--host", run.host, "Use the CPU although there may be a GPU");
+  r->add_flag("--no-peers", run.noPeers, "Start no Python worker");
+  r->add_option("--python", run.python,
+                "Python with the peers' packages; default $ATTNC_BENCH_WORKER_PYTHON or python3");
+  r->add_option("--worker-timeout", run.workerTimeout, "Seconds a peer may take to get ready")
+      ->capture_default_str();
+  r->add_option("--packages", run.packages, "Directory of packages made by list --compile");
+  r->add_option("--work-dir", run.workDirectory, "Where compiled packages are kept");
+  r->add_option("--seed", run.seed, "Seed of the inputs")->capture_default_str();
+  r->add_flag("--strict", run.strict, "Exit 4 if a result was wrong");
+
+  ListArguments list;
+  CLI::App *l = app.add_subcommand("list", "Suites and implementations; cells of a suite");
+  l->add_option("-s,--suite", list.suite, "List the cells of this suite");
+  CLI::Option *compile =
+      l->add_option("--compile", list.compileDirectory, "Compile the suite's packages to here");
+  l->add_option("--target", list.target, "Target of --compile, e.g. sm_90a")->needs(compile);
+  compile->needs("--target");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &e) {
+    const int code = app.exit(e);
+    return code == 0 ? 0 : 2;
+  }
+  return r->parsed() ? runCommandLine(run) : listCommandLine(list);
+}
