@@ -19,7 +19,8 @@ rt::DataType dataType(const std::string &dtype) {
                            : rt::DataType::F32;
 }
 
-/// A KV cache in pages, filled from the contiguous one: page p of a sequence is at a shuffled place.
+/// A KV cache in pages, filled from the contiguous one: page p of a sequence is at a shuffled
+/// place.
 struct PagedCopy {
   rt::Buffer k, v, table, lens;
   std::int64_t pages = 0, perSequence = 0;
@@ -29,8 +30,7 @@ Result<PagedCopy> makePages(const GpuCell &cell, const GpuTensors::Copy &in) {
   const Config &c = cell.config;
   const GpuContext &context = cell.context;
   const std::int64_t page = *c.pageSize, per = (c.n + page - 1) / page, pages = c.batch * per;
-  const std::size_t bytes =
-      std::size_t(pages * c.hkv * page * c.headDim * c.elementBytes());
+  const std::size_t bytes = std::size_t(pages * c.hkv * page * c.headDim * c.elementBytes());
   std::vector<std::int32_t> table(static_cast<std::size_t>(pages));
   std::iota(table.begin(), table.end(), 0);
   std::uint64_t state = 42;
@@ -48,10 +48,10 @@ Result<PagedCopy> makePages(const GpuCell &cell, const GpuTensors::Copy &in) {
     if (!b->ok())
       return b->status();
   // NaN past each sequence's end: a kernel that reads it shows in the check.
-  for (Status s : {k->fill(0xff, context.stream()), v->fill(0xff, context.stream()),
-                   t->upload(table.data(), table.size() * 4, context.stream()),
-                   l->upload(lens.data(), lens.size() * 4, context.stream()),
-                   context.stream().synchronize()})
+  for (Status s :
+       {k->fill(0xff, context.stream()), v->fill(0xff, context.stream()),
+        t->upload(table.data(), table.size() * 4, context.stream()),
+        l->upload(lens.data(), lens.size() * 4, context.stream()), context.stream().synchronize()})
     if (!s.ok())
       return s;
   const rt::ContextGuard guard(*device);
@@ -64,11 +64,10 @@ Result<PagedCopy> makePages(const GpuCell &cell, const GpuTensors::Copy &in) {
         const std::int64_t to =
             ((std::int64_t(table[std::size_t(b * per + p)]) * c.hkv + h) * page) * row;
         const std::int64_t from = ((b * c.hkv + h) * c.n + p * page) * row;
-        for (auto [target, source] : {std::pair{k->address(), in.k.address()},
-                                      std::pair{v->address(), in.v.address()}})
+        for (auto [target, source] :
+             {std::pair{k->address(), in.k.address()}, std::pair{v->address(), in.v.address()}})
           if (api.cuMemcpyDtoDAsync(target + std::uint64_t(to), source + std::uint64_t(from),
-                                    std::size_t(rows * row), context.handle()) !=
-              rt::cuda::success)
+                                    std::size_t(rows * row), context.handle()) != rt::cuda::success)
             return Status(StatusCode::Internal, "copying a page of the KV cache failed");
       }
   if (Status s = context.stream().synchronize(); !s.ok())
@@ -80,8 +79,8 @@ class AttncLaunch : public Launchable {
 public:
   AttncLaunch(GpuCell &cell, rt::Plan plan, rt::Buffer workspace, std::vector<PagedCopy> pages,
               Json about, std::string hash)
-      : cell(cell), plan(std::move(plan)), workspace(std::move(workspace)),
-        pages(std::move(pages)), about(std::move(about)), hash(std::move(hash)) {}
+      : cell(cell), plan(std::move(plan)), workspace(std::move(workspace)), pages(std::move(pages)),
+        about(std::move(about)), hash(std::move(hash)) {}
 
   Status launch(int copy) override {
     const Config &c = cell.config;
@@ -94,21 +93,21 @@ public:
                                      {c.batch, c.hq, c.lenQ(), c.headDim})}};
     std::size_t count = 2;
     if (pages.empty()) {
-      tensors[count++] = {"k", TensorView::contiguous(in.k.address(), type,
-                                                      {c.batch, c.hkv, c.n, c.headDim})};
-      tensors[count++] = {"v", TensorView::contiguous(in.v.address(), type,
-                                                      {c.batch, c.hkv, c.n, c.headDim})};
+      tensors[count++] = {
+          "k", TensorView::contiguous(in.k.address(), type, {c.batch, c.hkv, c.n, c.headDim})};
+      tensors[count++] = {
+          "v", TensorView::contiguous(in.v.address(), type, {c.batch, c.hkv, c.n, c.headDim})};
     } else {
       const PagedCopy &p = pages[std::size_t(copy)];
       tensors[count++] = {"k", TensorView::contiguous(p.k.address(), type,
                                                       {p.pages, c.hkv, *c.pageSize, c.headDim})};
       tensors[count++] = {"v", TensorView::contiguous(p.v.address(), type,
                                                       {p.pages, c.hkv, *c.pageSize, c.headDim})};
-      tensors[count++] = {"block_table",
-                          TensorView::contiguous(p.table.address(), rt::DataType::I32,
-                                                 {c.batch, p.perSequence})};
-      tensors[count++] = {"kv_lens", TensorView::contiguous(p.lens.address(), rt::DataType::I32,
-                                                            {c.batch})};
+      tensors[count++] = {
+          "block_table",
+          TensorView::contiguous(p.table.address(), rt::DataType::I32, {c.batch, p.perSequence})};
+      tensors[count++] = {"kv_lens",
+                          TensorView::contiguous(p.lens.address(), rt::DataType::I32, {c.batch})};
     }
     return plan.run(tensors, count, nullptr, 0, workspace.address(), workspace.size(),
                     cell.context.handle());
@@ -180,9 +179,9 @@ public:
     Json about = {{"compiler", entry.package->compiler},
                   {"config", entry.package->config},
                   {"loaded", entry.executable->origin()}};
-    return std::unique_ptr<Launchable>(std::make_unique<AttncLaunch>(
-        cell, std::move(*plan), std::move(*workspace), std::move(pages), std::move(about),
-        entry.package->specHash));
+    return std::unique_ptr<Launchable>(
+        std::make_unique<AttncLaunch>(cell, std::move(*plan), std::move(*workspace),
+                                      std::move(pages), std::move(about), entry.package->specHash));
   }
 
 private:

@@ -30,8 +30,8 @@ const std::vector<CatalogueEntry> &catalogue() {
        "pip install nvidia-cudnn-cu13"},
       {"P7-hand", "prefill", Backing::Hand, "hand-written tiled mma.sync kernel",
        "NVRTC: pip install nvidia-cuda-nvrtc"},
-      {"P7-hand-naive", "prefill", Backing::HandNaive, "hand-written, three kernels, scores in memory",
-       "NVRTC: pip install nvidia-cuda-nvrtc"},
+      {"P7-hand-naive", "prefill", Backing::HandNaive,
+       "hand-written, three kernels, scores in memory", "NVRTC: pip install nvidia-cuda-nvrtc"},
       {"P8-flex", "prefill", Backing::Python, "torch FlexAttention (variants too)", torch},
       {"D0-naive-kv", "decode", Backing::Python, "torch: matmul, softmax, matmul, KV expanded",
        torch},
@@ -107,8 +107,7 @@ Result<std::vector<Selected>> selectImplementations(const std::vector<std::strin
       }
       for (const Selected &other : out)
         if (other.id == s.id)
-          return Status(StatusCode::InvalidArgument,
-                        fmt::format("--impl {}: given twice", s.id));
+          return Status(StatusCode::InvalidArgument, fmt::format("--impl {}: given twice", s.id));
       out.push_back(std::move(s));
     }
   }

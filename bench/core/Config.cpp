@@ -10,9 +10,9 @@ namespace attnc::bench {
 
 namespace {
 
-constexpr std::array<const char *, 13> keys = {
-    "regime", "batch", "N",      "hq",    "hkv",       "head_dim", "dtype",
-    "causal", "mode",  "launch", "cache", "page_size", "variant"};
+constexpr std::array<const char *, 13> keys = {"regime",   "batch",     "N",      "hq",   "hkv",
+                                               "head_dim", "dtype",     "causal", "mode", "launch",
+                                               "cache",    "page_size", "variant"};
 
 Status wrong(const std::string &text) { return {StatusCode::InvalidArgument, text}; }
 
@@ -117,16 +117,18 @@ Result<Config> Config::fromJson(const Json &object) {
 }
 
 Status Config::validate() const {
-  for (Status s : {oneOf("regime", regime, {"prefill", "decode"}),
-                   oneOf("dtype", dtype, {"bf16", "fp16", "fp32"}),
-                   oneOf("mode", mode, {"fwd", "fwd_bwd"}),
-                   oneOf("launch", launch, {"eager", "graph"}),
-                   oneOf("cache", cache, {"cold", "warm"})})
+  for (Status s :
+       {oneOf("regime", regime, {"prefill", "decode"}),
+        oneOf("dtype", dtype, {"bf16", "fp16", "fp32"}), oneOf("mode", mode, {"fwd", "fwd_bwd"}),
+        oneOf("launch", launch, {"eager", "graph"}), oneOf("cache", cache, {"cold", "warm"})})
     if (!s.ok())
       return s;
-  const std::pair<const char *, std::int64_t> sizes[] = {
-      {"batch", batch}, {"N", n},           {"hq", hq},
-      {"hkv", hkv},     {"head_dim", headDim}, {"page_size", pageSize.value_or(1)}};
+  const std::pair<const char *, std::int64_t> sizes[] = {{"batch", batch},
+                                                         {"N", n},
+                                                         {"hq", hq},
+                                                         {"hkv", hkv},
+                                                         {"head_dim", headDim},
+                                                         {"page_size", pageSize.value_or(1)}};
   for (const auto &[name, value] : sizes)
     if (value < 1 || value > (std::int64_t(1) << 31))
       return wrong(fmt::format("{}: found {}, allowed 1 to 2^31", name, value));

@@ -44,9 +44,7 @@ struct Config {
   std::int64_t qElements() const { return batch * hq * lenQ() * headDim; }
   std::int64_t kvElements() const { return batch * hkv * n * headDim; }
   /// Bytes of q, k, v and o together.
-  std::int64_t tensorBytes() const {
-    return (2 * qElements() + 2 * kvElements()) * elementBytes();
-  }
+  std::int64_t tensorBytes() const { return (2 * qElements() + 2 * kvElements()) * elementBytes(); }
   /// (query, key) pairs that the mask lets through in one head of one sequence, without a variant.
   double visiblePairs() const;
 

@@ -14,8 +14,7 @@ static Result<Api> open() {
   request.fileNames = {"libcudnn.so.9", "libcudnn.so"};
   request.overrideVariable = "ATTNC_LIBCUDNN";
   request.advice = "pip install nvidia-cudnn-cu13, or set ATTNC_LIBCUDNN to libcudnn.so.9";
-  Result<rt::DynamicLibrary> library =
-      rt::DynamicLibrary::open(request, rt::CudaLocations::find());
+  Result<rt::DynamicLibrary> library = rt::DynamicLibrary::open(request, rt::CudaLocations::find());
   if (!library.ok())
     return library.status();
   Api api;
@@ -57,7 +56,7 @@ Result<const Api *> load() {
 Status failure(const Api &api, const char *what, int code) {
   char last[512] = "";
   api.getLastErrorString(last, sizeof last);
-  const StatusCode kind = code >= 3000 && code < 4000 ? StatusCode::Unsupported
+  const StatusCode kind = code >= 3000 && code < 4000    ? StatusCode::Unsupported
                           : code == 4003 || code == 4004 ? StatusCode::OutOfMemory
                                                          : StatusCode::Internal;
   return {kind, fmt::format("cuDNN {}: {}: {}{}{}", api.getVersion(), what,

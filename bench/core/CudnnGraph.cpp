@@ -30,8 +30,8 @@ Descriptor Descriptors::make(int type, const char *what) {
   return d;
 }
 
-void Descriptors::set(Descriptor d, int attribute, int type, std::int64_t count,
-                      const void *values, const char *what) {
+void Descriptors::set(Descriptor d, int attribute, int type, std::int64_t count, const void *values,
+                      const char *what) {
   if (!first.ok())
     return;
   if (const int code = api.setAttribute(d, attribute, type, count, values))
@@ -241,8 +241,8 @@ bool SdpaPlan::choose(Descriptor graph) {
       std::int64_t got = 0;
       api.getAttribute(plan, planWorkspaceSize, typeInt64, 1, &got, &workspace);
       Descriptor engine = descriptors.make(engineDescriptor, "engine");
-      if (engine && !api.getAttribute(configs[i], engineCfgEngine, typeDescriptor, 1, &got,
-                                      &engine))
+      if (engine &&
+          !api.getAttribute(configs[i], engineCfgEngine, typeDescriptor, 1, &got, &engine))
         api.getAttribute(engine, engineGlobalIndex, typeInt64, 1, &got, &engineIndex);
       return true;
     }
@@ -269,9 +269,12 @@ Status SdpaPlan::run(const Tensors &t) {
   Descriptors scope(api);
   const Descriptor pack = scope.make(variantPack, "variant pack");
   std::array<std::int64_t, 6> uids = {uidQ, uidK, uidV, uidO, uidScale, uidLowest};
-  std::array<const void *, 6> pointers = {
-      reinterpret_cast<const void *>(t.q), reinterpret_cast<const void *>(t.k),
-      reinterpret_cast<const void *>(t.v), reinterpret_cast<const void *>(t.o), &scale, &lowest};
+  std::array<const void *, 6> pointers = {reinterpret_cast<const void *>(t.q),
+                                          reinterpret_cast<const void *>(t.k),
+                                          reinterpret_cast<const void *>(t.v),
+                                          reinterpret_cast<const void *>(t.o),
+                                          &scale,
+                                          &lowest};
   const std::int64_t count = causal ? 6 : 5;
   const void *space = reinterpret_cast<const void *>(t.workspace);
   scope.set(pack, packUniqueIds, typeInt64, count, uids.data(), "variant pack");

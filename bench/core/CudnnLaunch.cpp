@@ -100,8 +100,8 @@ public:
         rt::Buffer::allocate(context.device(), std::size_t((*plan)->workspaceBytes()));
     if (!workspace.ok())
       return workspace.status();
-    return std::unique_ptr<Launchable>(std::make_unique<CudnnLaunch>(
-        cell, session, std::move(*plan), std::move(*workspace)));
+    return std::unique_ptr<Launchable>(
+        std::make_unique<CudnnLaunch>(cell, session, std::move(*plan), std::move(*workspace)));
   }
 
 private:

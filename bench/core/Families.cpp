@@ -35,8 +35,7 @@ std::string kernelFamily(const std::string &name) {
     return "attnc";
   if (n.rfind("triton", 0) == 0 || has("attention_forward_triton"))
     return "triton";
-  if (has("gemm") || has("gemv") || has("cutlass") || has("nvjet") || has("_mma_") ||
-      has("splitk"))
+  if (has("gemm") || has("gemv") || has("cutlass") || has("nvjet") || has("_mma_") || has("splitk"))
     return "unfused-gemm";
   return "unknown";
 }

@@ -16,9 +16,7 @@ static const char *const truthSource =
 #include "truth.cu.inc"
     ;
 
-int dtypeCode(const std::string &dtype) {
-  return dtype == "bf16" ? 0 : dtype == "fp16" ? 1 : 2;
-}
+int dtypeCode(const std::string &dtype) { return dtype == "bf16" ? 0 : dtype == "fp16" ? 1 : 2; }
 
 Result<std::unique_ptr<GpuContext>> GpuContext::open(int ordinal, std::uint64_t seed) {
   std::unique_ptr<GpuContext> out(new GpuContext());
@@ -51,8 +49,7 @@ GpuContext::compile(const char *source, const std::string &name,
   nvrtc.name = name;
   nvrtc.options = options;
   nvrtc.toolkitHeaders = false;
-  Result<rt::NvrtcResult> compiled =
-      rt::compileCuda(source, targetOf(properties().sm), nvrtc);
+  Result<rt::NvrtcResult> compiled = rt::compileCuda(source, targetOf(properties().sm), nvrtc);
   if (!compiled.ok())
     return compiled.status();
   return rt::Module::load(gpu, compiled->assembled.cubin, name);
@@ -97,9 +94,9 @@ Result<GpuTensors> GpuContext::makeTensors(const Config &c, int copies) const {
     for (const Result<rt::Buffer> *b : {&q, &k, &v})
       if (!b->ok())
         return b->status();
-    for (Status s : {fill(*q, c.qElements(), InputTensor::Q),
-                     fill(*k, c.kvElements(), InputTensor::K),
-                     fill(*v, c.kvElements(), InputTensor::V)})
+    for (Status s :
+         {fill(*q, c.qElements(), InputTensor::Q), fill(*k, c.kvElements(), InputTensor::K),
+          fill(*v, c.kvElements(), InputTensor::V)})
       if (!s.ok())
         return s;
     out.copies.push_back({std::move(*q), std::move(*k), std::move(*v)});
@@ -149,9 +146,8 @@ Status GpuContext::measureDevice() {
   double best = 0;
   for (int i = 0; i < 8; ++i) {
     Result<double> us = timed([&] {
-      return launchKernel(kernel("bench_read"), 4 * properties().multiprocessors, 512, 0,
-                          handle(), buffer->address(), std::uint64_t(bytes / 16),
-                          scratch->address());
+      return launchKernel(kernel("bench_read"), 4 * properties().multiprocessors, 512, 0, handle(),
+                          buffer->address(), std::uint64_t(bytes / 16), scratch->address());
     });
     if (!us.ok())
       return us.status();

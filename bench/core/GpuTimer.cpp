@@ -41,13 +41,12 @@ public:
     if (!eager.ok())
       return eager.status();
     launches = launchesInGraph(*std::min_element(eager->begin(), eager->end()), copies);
-    Result<rt::Graph> captured =
-        rt::Graph::capture(context.stream(), [&]() -> Status {
-          for (int i = 0; i < launches; ++i)
-            if (Status s = launch(i % copies); !s.ok())
-              return s;
-          return {};
-        });
+    Result<rt::Graph> captured = rt::Graph::capture(context.stream(), [&]() -> Status {
+      for (int i = 0; i < launches; ++i)
+        if (Status s = launch(i % copies); !s.ok())
+          return s;
+      return {};
+    });
     if (!captured.ok()) {
       launches = 1;
       return captured.status().withContext("graph capture");
@@ -76,8 +75,7 @@ private:
       if (cold)
         if (Status s = context.flush(); !s.ok())
           return s;
-      for (Status s : {events[2 * i].record(stream),
-                       graph ? graph->launch(stream) : launch(0),
+      for (Status s : {events[2 * i].record(stream), graph ? graph->launch(stream) : launch(0),
                        events[2 * i + 1].record(stream)})
         if (!s.ok())
           return s;

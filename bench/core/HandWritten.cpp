@@ -74,22 +74,19 @@ public:
     const std::int64_t heads = c.batch * c.hq, lenQ = c.lenQ(), tilesM = (lenQ + 15) / 16;
     const int hq = int(c.hq), hkv = int(c.hkv), dim = int(c.headDim);
     const float scale = 1 / std::sqrt(float(dim));
-    for (Status s :
-         {launchKernel(kernels[0], heads * tilesM * ((c.n + 15) / 16), 256, 0, stream,
-                       in.q.address(), in.k.address(), scores.address(), hq, hkv, lenQ, c.n, dim,
-                       scale, int(c.causal)),
-          launchKernel(kernels[1], heads * lenQ, 256, 0, stream, scores.address(),
-                       weights.address(), c.n),
-          launchKernel(kernels[2], heads * tilesM * ((c.headDim + 15) / 16), 256, 0, stream,
-                       weights.address(), in.v.address(), cell.tensors.o->address(), hq, hkv,
-                       lenQ, c.n, dim)})
+    for (Status s : {launchKernel(kernels[0], heads * tilesM * ((c.n + 15) / 16), 256, 0, stream,
+                                  in.q.address(), in.k.address(), scores.address(), hq, hkv, lenQ,
+                                  c.n, dim, scale, int(c.causal)),
+                     launchKernel(kernels[1], heads * lenQ, 256, 0, stream, scores.address(),
+                                  weights.address(), c.n),
+                     launchKernel(kernels[2], heads * tilesM * ((c.headDim + 15) / 16), 256, 0,
+                                  stream, weights.address(), in.v.address(),
+                                  cell.tensors.o->address(), hq, hkv, lenQ, c.n, dim)})
       if (!s.ok())
         return s;
     return {};
   }
-  std::int64_t extraBytes() const override {
-    return std::int64_t(scores.size() + weights.size());
-  }
+  std::int64_t extraBytes() const override { return std::int64_t(scores.size() + weights.size()); }
 
 private:
   GpuCell &cell;
@@ -102,8 +99,7 @@ public:
   explicit NaiveBuilder(const GpuContext &context) : cache(context, naiveSource, "naive.cu") {}
   std::string family() const override { return "hand-written"; }
   double predictBytes(const Config &c) const override {
-    return double(c.batch * c.hq) * double(c.lenQ()) * double(c.n) *
-           double(4 + c.elementBytes());
+    return double(c.batch * c.hq) * double(c.lenQ()) * double(c.n) * double(4 + c.elementBytes());
   }
   Result<std::unique_ptr<Launchable>> build(GpuCell &cell) override {
     const Config &c = cell.config;
@@ -140,8 +136,7 @@ public:
     const float scaleLog2 = 1.44269504f / std::sqrt(float(c.headDim));
     return launchKernel(kernel, c.batch * c.hq * ((c.lenQ() + 63) / 64), 128, sharedBytes,
                         cell.context.handle(), in.q.address(), in.k.address(), in.v.address(),
-                        cell.tensors.o->address(), int(c.hq), int(c.hkv), c.lenQ(), c.n,
-                        scaleLog2);
+                        cell.tensors.o->address(), int(c.hq), int(c.hkv), c.lenQ(), c.n, scaleLog2);
   }
 
 private:
@@ -168,10 +163,9 @@ public:
       return unsupported("the hand-written flash kernel needs sm_80 or later");
     const std::int64_t bn = c.headDim <= 128 ? 64 : 32;
     const std::int64_t sharedBytes = (64 + 2 * bn) * (c.headDim + 8) * 2;
-    Result<rt::Kernel> kernel =
-        cache.kernel({fmt::format("-DD={}", c.headDim), dtypeOption(c),
-                      fmt::format("-DCAUSAL={}", int(c.causal))},
-                     "flash_forward", sharedBytes);
+    Result<rt::Kernel> kernel = cache.kernel({fmt::format("-DD={}", c.headDim), dtypeOption(c),
+                                              fmt::format("-DCAUSAL={}", int(c.causal))},
+                                             "flash_forward", sharedBytes);
     if (!kernel.ok())
       return kernel.status();
     return std::unique_ptr<Launchable>(std::make_unique<FlashLaunch>(cell, *kernel, sharedBytes));
@@ -201,8 +195,8 @@ public:
          {launchKernel(split, c.batch * c.hkv * chunks * splits, 128, 0, cell.context.handle(),
                        in.q.address(), in.k.address(), in.v.address(), part, partM, partL,
                        int(c.batch), int(c.hq), int(c.hkv), c.n, splits, scaleLog2),
-          launchKernel(combine, rows, int(c.headDim), 0, cell.context.handle(), part, partM,
-                       partL, cell.tensors.o->address(), int(rows), splits)})
+          launchKernel(combine, rows, int(c.headDim), 0, cell.context.handle(), part, partM, partL,
+                       cell.tensors.o->address(), int(rows), splits)})
       if (!s.ok())
         return s;
     return {};
@@ -236,10 +230,9 @@ public:
     const int heads = int(std::min<std::int64_t>(c.hq / c.hkv, most));
     const std::int64_t chunks = (c.hq / c.hkv + heads - 1) / heads;
     const std::int64_t work = c.batch * c.hkv * chunks;
-    const std::int64_t wanted =
-        (4 * cell.context.properties().multiprocessors + work - 1) / work;
-    const int splits = int(std::clamp<std::int64_t>(
-        wanted, 1, std::max<std::int64_t>(1, (c.n + 127) / 128)));
+    const std::int64_t wanted = (4 * cell.context.properties().multiprocessors + work - 1) / work;
+    const int splits =
+        int(std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, (c.n + 127) / 128)));
     const std::vector<std::string> options = {fmt::format("-DD={}", c.headDim), dtypeOption(c),
                                               fmt::format("-DG={}", heads)};
     Result<rt::Kernel> split = cache.kernel(options, "decode_split", 0),

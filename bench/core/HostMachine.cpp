@@ -16,11 +16,8 @@ namespace {
 class HostMachine : public Machine {
 public:
   Json gpu() const override {
-    return {{"name", "host"},
-            {"uuid", nullptr},
-            {"cc", nullptr},
-            {"arch", nullptr},
-            {"sm", nullptr}};
+    return {
+        {"name", "host"}, {"uuid", nullptr}, {"cc", nullptr}, {"arch", nullptr}, {"sm", nullptr}};
   }
 };
 
@@ -40,11 +37,10 @@ private:
 /// One `attnc run`; its JSON answer or why there is none.
 std::variant<Json, Refusal> attncRun(const std::string &compiler, const std::string &spec,
                                      const Config &c, const char *verify) {
-  const CommandResult run = runCommand(
-      {compiler, "run", spec, "--target", "host", "--json", "--seed", "1",
-       std::string("--verify=") + verify, "--shape",
-       fmt::format("b={},sq={},skv={}", c.batch, c.lenQ(), c.n)},
-      60);
+  const CommandResult run = runCommand({compiler, "run", spec, "--target", "host", "--json",
+                                        "--seed", "1", std::string("--verify=") + verify, "--shape",
+                                        fmt::format("b={},sq={},skv={}", c.batch, c.lenQ(), c.n)},
+                                       60);
   if (run.timedOut)
     return Refusal{"TIMEOUT", "attnc run took more than 60 s"};
   const Json json = Json::parse(run.standardOutput, nullptr, false);
@@ -117,8 +113,8 @@ public:
     }
     Prepared prepared;
     prepared.correctness = correctness;
-    prepared.dispatch = {{"kernels", Json::array()}, {"observed", "unprobed"},
-                         {"intended", "attnc"}};
+    prepared.dispatch = {
+        {"kernels", Json::array()}, {"observed", "unprobed"}, {"intended", "attnc"}};
     prepared.versions = {{"threads", std::to_string(std::thread::hardware_concurrency())}};
     prepared.timed = std::make_unique<HostTimed>(compiler, path, config);
     return prepared;
@@ -135,8 +131,8 @@ std::unique_ptr<Machine> makeHostMachine() { return std::make_unique<HostMachine
 std::unique_ptr<Implementation> makeHostImplementation(std::string id, std::string regime,
                                                        std::string compiler,
                                                        std::string workDirectory) {
-  return std::make_unique<HostImplementation>(std::move(id), std::move(regime),
-                                              std::move(compiler), std::move(workDirectory));
+  return std::make_unique<HostImplementation>(std::move(id), std::move(regime), std::move(compiler),
+                                              std::move(workDirectory));
 }
 
 std::unique_ptr<Implementation> makeUnavailable(std::string id, std::string regime,

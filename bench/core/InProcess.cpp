@@ -30,14 +30,11 @@ public:
 
   const std::string &id() const override { return name; }
   std::string regime() const override { return cells; }
-  double predictBytes(const Config &config) const override {
-    return builder->predictBytes(config);
-  }
+  double predictBytes(const Config &config) const override { return builder->predictBytes(config); }
 
   std::variant<Prepared, Refusal> prepare(const Config &config, Json &onIncorrect) override {
     if (config.mode != "fwd")
-      return Refusal{"UNSUPPORTED",
-                     "attn-bench measures forward only; found mode " + config.mode};
+      return Refusal{"UNSUPPORTED", "attn-bench measures forward only; found mode " + config.mode};
     const GpuContext &context = cell->context;
     const rt::Stream &stream = context.stream();
     const double start = steadySeconds();
@@ -72,8 +69,7 @@ public:
       prepared.dispatch[item.key()] = item.value();
     prepared.versions = launchable->versions();
     prepared.specHash = launchable->specHash();
-    prepared.measuredMib =
-        double(config.tensorBytes() + launchable->extraBytes()) / (1 << 20);
+    prepared.measuredMib = double(config.tensorBytes() + launchable->extraBytes()) / (1 << 20);
     prepared.kvExpanded = false;
     Launchable *raw = launchable.get();
     Result<std::unique_ptr<Timed>> timed =

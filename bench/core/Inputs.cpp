@@ -17,9 +17,9 @@ static std::uint32_t mix(std::uint32_t x) {
 }
 
 float inputValue(std::uint32_t seed, InputTensor tensor, std::uint64_t index) {
-  const std::uint32_t h = mix(std::uint32_t(index) ^
-                              mix(std::uint32_t(index >> 32) + seed * 0x9e3779b9u +
-                                  std::uint32_t(tensor) * 0x85ebca77u));
+  const std::uint32_t h =
+      mix(std::uint32_t(index) ^ mix(std::uint32_t(index >> 32) + seed * 0x9e3779b9u +
+                                     std::uint32_t(tensor) * 0x85ebca77u));
   const int sum = int(h & 255u) + int(h >> 8 & 255u) + int(h >> 16 & 255u) + int(h >> 24) - 510;
   return float(sum) * 0.006765899f;
 }
@@ -57,8 +57,8 @@ float roundToDtype(float value, const std::string &dtype) {
   }
   const int exponent = int(bits >> 10 & 31u);
   const double mantissa = bits & 1023u;
-  const double out = exponent ? std::ldexp(1024.0 + mantissa, exponent - 25)
-                              : std::ldexp(mantissa, -24);
+  const double out =
+      exponent ? std::ldexp(1024.0 + mantissa, exponent - 25) : std::ldexp(mantissa, -24);
   return float(bits & 0x8000u ? -out : out);
 }
 
@@ -94,8 +94,7 @@ std::vector<double> cpuAttention(const Config &c, std::uint32_t seed) {
         s = variant.value * std::tanh(s / variant.value);
       if (variant.kind == Variant::Kind::Alibi)
         s -= alibiSlope(h, c.hq) * double(qPos - k);
-      if ((c.causal && k > qPos) ||
-          (variant.kind == Variant::Kind::Window && qPos - k >= value) ||
+      if ((c.causal && k > qPos) || (variant.kind == Variant::Kind::Window && qPos - k >= value) ||
           (variant.kind == Variant::Kind::Document && qPos / value != k / value))
         s = minusInfinity;
       scores[std::size_t(k)] = s;

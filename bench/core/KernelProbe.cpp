@@ -83,8 +83,7 @@ void onCallback(void *user, int domain, std::uint32_t id, const CallbackData *da
   auto &recording = *static_cast<Recording *>(user);
   const unsigned *grid, *block;
   if (id == launchKernelEx || id == launchKernelExPtsz) {
-    const LaunchConfig *config =
-        static_cast<const LaunchExParams *>(data->functionParams)->config;
+    const LaunchConfig *config = static_cast<const LaunchExParams *>(data->functionParams)->config;
     grid = config->grid;
     block = config->block;
   } else {
@@ -114,8 +113,8 @@ Json probeKernels(const std::string &intended, const std::function<Status()> &bo
   Subscriber subscriber = nullptr;
   if (const int code = api.subscribe(&subscriber, onCallback, &recording); code != 0)
     return without("cuptiSubscribe failed with code " + std::to_string(code));
-  for (std::uint32_t id : {launchKernelId, launchKernelPtsz, launchCooperative, launchKernelEx,
-                           launchKernelExPtsz})
+  for (std::uint32_t id :
+       {launchKernelId, launchKernelPtsz, launchCooperative, launchKernelEx, launchKernelExPtsz})
     api.enableCallback(1, subscriber, domainDriver, id);
   (void)body();
   api.unsubscribe(subscriber);

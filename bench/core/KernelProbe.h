@@ -11,7 +11,8 @@
 namespace attnc::bench {
 
 /// The row's `dispatch` of what \p body launches, \p intended being its family. Without CUPTI
-/// `observed` is "unprobed" and `why_unprobed` says why. A failure of \p body is left to the caller.
+/// `observed` is "unprobed" and `why_unprobed` says why. A failure of \p body is left to the
+/// caller.
 Json probeKernels(const std::string &intended, const std::function<Status()> &body);
 
 } // namespace attnc::bench

@@ -29,8 +29,8 @@ struct ThrottleReason {
 };
 // Idle (bit 0) and clocks set by an application (bit 1) slow nothing down unasked.
 constexpr ThrottleReason reasons[] = {
-    {0x4, "sw_power_cap"},        {0x8, "hw_slowdown"},       {0x10, "sync_boost"},
-    {0x20, "sw_thermal_slowdown"}, {0x40, "hw_thermal_slowdown"}, {0x80, "hw_power_brake"},
+    {0x4, "sw_power_cap"},           {0x8, "hw_slowdown"},          {0x10, "sync_boost"},
+    {0x20, "sw_thermal_slowdown"},   {0x40, "hw_thermal_slowdown"}, {0x80, "hw_power_brake"},
     {0x100, "display_clock_setting"}};
 
 class Monitor : public NvmlMonitor {
@@ -100,8 +100,8 @@ private:
 
 Json summarizeWindow(const std::vector<MonitorSample> &samples,
                      const std::vector<std::pair<double, double>> &windows) {
-  Json out = {{"clocks", nullptr}, {"power_w", nullptr}, {"temperature_c", nullptr},
-              {"throttle", nullptr}};
+  Json out = {
+      {"clocks", nullptr}, {"power_w", nullptr}, {"temperature_c", nullptr}, {"throttle", nullptr}};
   std::vector<const MonitorSample *> inside;
   for (const auto &[begin, end] : windows) {
     const MonitorSample *nearest = nullptr;

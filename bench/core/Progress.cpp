@@ -8,8 +8,7 @@
 namespace attnc::bench {
 
 double steadySeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 Progress::Progress(std::size_t total, bool terminal, std::function<void(const std::string &)> out,

@@ -100,8 +100,7 @@ Status RowFile::load(const std::string &path, std::string &text) {
         name = gpu["uuid"].get<std::string>();
       seen.run = row.at("run_id").get<std::string>();
       const auto implementation = row.at("implementation").get<std::string>();
-      seen.key =
-          identity(name, implementation, config->key(), row.at("rep").get<long long>());
+      seen.key = identity(name, implementation, config->key(), row.at("rep").get<long long>());
       seen.anyRep = identity(name, implementation, config->key(), -1);
       seen.status = row.at("status").get<std::string>();
     } catch (const Json::exception &e) { // A missing or mistyped field.
@@ -132,8 +131,8 @@ RowFile::~RowFile() {
     std::fclose(file);
 }
 
-bool RowFile::done(const std::string &gpu, const std::string &implementation,
-                   const Config &config, int rep) const {
+bool RowFile::done(const std::string &gpu, const std::string &implementation, const Config &config,
+                   int rep) const {
   return finished.count(identity(gpu, implementation, config.key(), rep)) ||
          refused.count(identity(gpu, implementation, config.key(), -1));
 }
@@ -147,8 +146,8 @@ Status RowFile::append(const Json &row) {
     if (n < 0 && errno == EINTR)
       continue;
     if (n < 0)
-      return {StatusCode::Environment, fmt::format("cannot append a row: {}",
-                                                   std::strerror(errno))};
+      return {StatusCode::Environment,
+              fmt::format("cannot append a row: {}", std::strerror(errno))};
     done += std::size_t(n);
   }
   return {};

@@ -128,20 +128,18 @@ Setup makeSetup(const RunArguments &a, const std::vector<Selected> &selected,
   for (const Selected &s : selected) {
     const std::string regime = s.entry ? s.entry->regime : "";
     const auto refuse = [&](const std::string &reason) {
-      setup.implementations.push_back(
-          makeUnavailable(s.id, regime, {"UNSUPPORTED", reason}));
+      setup.implementations.push_back(makeUnavailable(s.id, regime, {"UNSUPPORTED", reason}));
     };
     const bool python = !s.entry || s.entry->backing == Backing::Python;
     if (python && command.empty()) {
       refuse(noWorker);
     } else if (python && !gpu) {
-      refuse(fmt::format("needs a GPU ({}){}{}", noGpu,
-                         s.entry ? "; on a machine with one: " : "", s.entry ? s.entry->needs : ""));
+      refuse(fmt::format("needs a GPU ({}){}{}", noGpu, s.entry ? "; on a machine with one: " : "",
+                         s.entry ? s.entry->needs : ""));
     } else if (python) {
       // A plug-in is somebody's experiment: a process of its own, so that its faults stay there.
       const auto process = s.entry ? peers : std::make_shared<Worker>(command);
-      setup.implementations.push_back(
-          makeWorkerPeer(s.id, regime, s.plugin, process, gpu, worker));
+      setup.implementations.push_back(makeWorkerPeer(s.id, regime, s.plugin, process, gpu, worker));
     } else if (gpu) {
       setup.implementations.push_back(gpu->make(*s.entry, packages));
     } else if (s.entry->backing == Backing::Attnc) {
@@ -176,9 +174,9 @@ int runCommandLine(const RunArguments &a) {
     options.cells = a.only;
     for (std::size_t k : a.only)
       if (k >= suite->cells.size())
-        return fail({StatusCode::InvalidArgument,
-                     fmt::format("--only {}: suite {} has cells 0 to {}", k, a.suite,
-                                 suite->cells.size() - 1)});
+        return fail(
+            {StatusCode::InvalidArgument, fmt::format("--only {}: suite {} has cells 0 to {}", k,
+                                                      a.suite, suite->cells.size() - 1)});
   }
   const std::string output =
       !a.output.empty() ? a.output : fmt::format("attn-bench-{}.jsonl", suite->name);
@@ -243,8 +241,7 @@ int listCommandLine(const ListArguments &a) {
     out("suites:\n");
     for (const auto &[name, description] : builtinSuites()) {
       Result<Suite> suite = findSuite(name);
-      out("  {:14} {:4} cells  {}\n", name, suite.ok() ? suite->cells.size() : 0,
-                 description);
+      out("  {:14} {:4} cells  {}\n", name, suite.ok() ? suite->cells.size() : 0, description);
     }
     out("implementations:\n");
     for (const CatalogueEntry &e : catalogue())

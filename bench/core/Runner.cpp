@@ -50,8 +50,7 @@ struct Runner::Contender {
 };
 
 Runner::Runner(Machine &machine, std::vector<std::unique_ptr<Implementation>> &implementations,
-               RowFile &rows, Progress &progress, const std::atomic<bool> &interrupted,
-               Clock clock)
+               RowFile &rows, Progress &progress, const std::atomic<bool> &interrupted, Clock clock)
     : machine(machine), implementations(implementations), rows(rows), progress(progress),
       interrupted(interrupted), clock(std::move(clock)), gpu(machine.gpu()) {
   gpuIdentity = gpu.contains("uuid") && gpu["uuid"].is_string() ? gpu["uuid"].get<std::string>()
@@ -79,7 +78,8 @@ Status Runner::lostStatus() {
   if (const std::optional<std::string> why = machine.lost())
     return {StatusCode::Internal,
             "the GPU context is lost; the last ERROR row names who did it; leave that "
-            "implementation out and go on with --resume: " + *why};
+            "implementation out and go on with --resume: " +
+                *why};
   return {};
 }
 
@@ -220,8 +220,8 @@ Status Runner::repetition(const Config &config, std::size_t number, int rep,
         continue;
       if (interrupted)
         break;
-      progress.update(step, fmt::format("{}: {} rep {}", config.label(), c.implementation->id(),
-                                        rep));
+      progress.update(step,
+                      fmt::format("{}: {} rep {}", config.label(), c.implementation->id(), rep));
       take(c, options.turn, true);
       if (c.refusal)
         continue;
@@ -279,16 +279,16 @@ Json Runner::row(const Config &config, std::size_t number, int rep, const RunOpt
     for (const auto &item : window.items())
       r[item.key()] = item.value();
   }
-  r["memory"] = {{"measured_mib",
-                  c.prepared.measuredMib ? Json(*c.prepared.measuredMib) : Json(nullptr)},
-                 {"predicted_mib", c.predictedMib}};
+  r["memory"] = {
+      {"measured_mib", c.prepared.measuredMib ? Json(*c.prepared.measuredMib) : Json(nullptr)},
+      {"predicted_mib", c.predictedMib}};
   r["kv_expanded"] = c.prepared.kvExpanded ? Json(*c.prepared.kvExpanded) : Json(nullptr);
   r["dispatch"] = c.prepared.dispatch;
   r["correctness"] = c.incorrect.is_null() ? c.prepared.correctness : c.incorrect;
   r["versions"] = c.prepared.versions;
   r["spec_hash"] = c.prepared.specHash ? Json(*c.prepared.specHash) : Json(nullptr);
-  r["repeat"] = fmt::format("{} --impl {} --only {}", options.repeatPrefix,
-                            c.implementation->id(), number);
+  r["repeat"] =
+      fmt::format("{} --impl {} --only {}", options.repeatPrefix, c.implementation->id(), number);
   return r;
 }
 

@@ -13,8 +13,8 @@
 namespace attnc::bench {
 
 std::string specName(const Config &c) {
-  std::string name = fmt::format("bench-{}-h{}x{}-d{}-{}", c.regime, c.hq, c.hkv, c.headDim,
-                                 c.dtype);
+  std::string name =
+      fmt::format("bench-{}-h{}x{}-d{}-{}", c.regime, c.hq, c.hkv, c.headDim, c.dtype);
   if (c.causal && !c.decode())
     name += "-causal";
   if (c.pageSize)
@@ -95,8 +95,7 @@ Result<std::string> PackageSource::path(const Config &config, const std::string 
   struct stat info{};
   stat(compiler.c_str(), &info);
   const std::size_t key = std::hash<std::string>()(fmt::format(
-      "{}\n{}\n{}\n{}.{}", *spec, target, info.st_size, info.st_mtim.tv_sec,
-      info.st_mtim.tv_nsec));
+      "{}\n{}\n{}\n{}.{}", *spec, target, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec));
   const std::string directory = fmt::format("{}/{:016x}", workDirectory, key);
   const std::string out = directory + "/" + file;
   if (fileExists(out))
@@ -107,16 +106,15 @@ Result<std::string> PackageSource::path(const Config &config, const std::string 
   if (Status s = rt::writeFileAtomically(specPath, *spec); !s.ok())
     return s;
   const std::string partial = fmt::format("{}/partial-{}.attnpkg", directory, getpid());
-  const CommandResult run = runCommand({compiler, "compile", specPath, "--target", target,
-                                        "--emit=package", "-o", partial},
-                                       120);
+  const CommandResult run = runCommand(
+      {compiler, "compile", specPath, "--target", target, "--emit=package", "-o", partial}, 120);
   if (run.exitCode != 0) {
     const std::string why = run.timedOut ? "took more than 120 s" : run.lastErrorLine();
-    const StatusCode code = run.exitCode == 3 ? StatusCode::Unsupported
+    const StatusCode code = run.exitCode == 3   ? StatusCode::Unsupported
                             : run.exitCode == 5 ? StatusCode::Environment
                                                 : StatusCode::CompileFailed;
-    return Status(code, fmt::format("attnc compile, exit {}: {} (spec: {})", run.exitCode, why,
-                                    specPath));
+    return Status(
+        code, fmt::format("attnc compile, exit {}: {} (spec: {})", run.exitCode, why, specPath));
   }
   if (rename(partial.c_str(), out.c_str()))
     return Status(StatusCode::Environment, "cannot rename " + partial);

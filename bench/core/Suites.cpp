@@ -34,7 +34,8 @@ defaults: {regime: prefill, hq: 32, hkv: 32, head_dim: 128, dtype: bf16}
 cells:
   - {launch: [eager, graph], cache: [warm, cold], causal: [true, false], batch: [1, 4, 16], N: [256, 512, 1024, 2048, 4096, 8192]}
 )"},
-    {"seed-decode", "decode of the portability study: B 1, 8, 32, 64 x N 512 to 16384, 8 and 32 KV heads",
+    {"seed-decode",
+     "decode of the portability study: B 1, 8, 32, 64 x N 512 to 16384, 8 and 32 KV heads",
      R"(bench: 1
 name: seed-decode
 defaults: {regime: decode, hq: 32, head_dim: 128, dtype: bf16}

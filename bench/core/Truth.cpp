@@ -37,8 +37,8 @@ Result<std::unique_ptr<Truth>> Truth::make(const GpuContext &context, const Conf
   std::unique_ptr<Truth> out(new Truth(context));
   out->config = config;
   out->totalRows = config.batch * config.hq * config.lenQ();
-  const std::vector<std::int64_t> rows = rowsToCheck(
-      config.batch * config.hq, config.lenQ(), std::int64_t(maxPairs / double(config.n)));
+  const std::vector<std::int64_t> rows = rowsToCheck(config.batch * config.hq, config.lenQ(),
+                                                     std::int64_t(maxPairs / double(config.n)));
   out->rowCount = std::int64_t(rows.size());
   const std::shared_ptr<rt::Device> &device = context.device();
   const int blocks =
@@ -48,9 +48,8 @@ Result<std::unique_ptr<Truth>> Truth::make(const GpuContext &context, const Conf
                      reference = rt::Buffer::allocate(device, values),
                      plain = rt::Buffer::allocate(device, values),
                      stats = rt::Buffer::allocate(device, rows.size() * 7 * 8),
-                     scratch = rt::Buffer::allocate(device,
-                                                    std::size_t(blocks) * std::size_t(config.n) *
-                                                        4);
+                     scratch = rt::Buffer::allocate(device, std::size_t(blocks) *
+                                                                std::size_t(config.n) * 4);
   for (const Result<rt::Buffer> *b : {&rowBuffer, &reference, &plain, &stats, &scratch})
     if (!b->ok())
       return b->status();
@@ -114,12 +113,12 @@ Result<Json> Truth::check(std::uint64_t address) const {
   const rt::Stream &stream = context.stream();
   const std::uint64_t n = std::uint64_t(config.qElements());
   std::uint64_t bad = 0;
-  for (Status s : {stats->upload(&bad, 8, stream), stream.synchronize(),
-                   launchKernel(context.kernel("bench_count_nonfinite"),
-                                std::min<std::int64_t>(std::int64_t((n + 255) / 256), 65536), 256,
-                                0, context.handle(), address, n, dtypeCode(config.dtype),
-                                stats->address()),
-                   stats->download(&bad, 8, stream), stream.synchronize()})
+  for (Status s :
+       {stats->upload(&bad, 8, stream), stream.synchronize(),
+        launchKernel(context.kernel("bench_count_nonfinite"),
+                     std::min<std::int64_t>(std::int64_t((n + 255) / 256), 65536), 256, 0,
+                     context.handle(), address, n, dtypeCode(config.dtype), stats->address()),
+        stats->download(&bad, 8, stream), stream.synchronize()})
     if (!s.ok())
       return s.withContext("comparison");
   const double unit = config.dtype == "bf16" ? 0x1p-9 : config.dtype == "fp16" ? 0x1p-12 : 0x1p-24;
@@ -164,8 +163,7 @@ Status Truth::selfCheck(const GpuContext &context) {
         return truth.status();
       const std::vector<double> want = cpuAttention(c, context.seed());
       std::vector<double> got(want.size());
-      for (Status s : {(*truth)->reference->download(got.data(), got.size() * 8,
-                                                     context.stream()),
+      for (Status s : {(*truth)->reference->download(got.data(), got.size() * 8, context.stream()),
                        context.stream().synchronize()})
         if (!s.ok())
           return s;

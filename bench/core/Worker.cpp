@@ -27,8 +27,8 @@ bool Worker::start(std::string &error) {
     return false;
   }
   // What the worker prints besides the protocol: kept for the reason of a crash.
-  std::string path = std::string(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp") +
-                     "/attn-bench-worker-XXXXXX";
+  std::string path =
+      std::string(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp") + "/attn-bench-worker-XXXXXX";
   const int log = mkostemp(path.data(), O_CLOEXEC);
   stderrPath = log >= 0 ? path : "";
   std::vector<char *> arguments;
@@ -93,9 +93,9 @@ std::string Worker::kill(bool hard) {
   if (done == 0)
     while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
     }
-  std::string how = WIFSIGNALED(state) ? fmt::format("signal {} ({})", WTERMSIG(state),
-                                                     strsignal(WTERMSIG(state)))
-                                       : fmt::format("exit {}", WEXITSTATUS(state));
+  std::string how = WIFSIGNALED(state)
+                        ? fmt::format("signal {} ({})", WTERMSIG(state), strsignal(WTERMSIG(state)))
+                        : fmt::format("exit {}", WEXITSTATUS(state));
   const std::string tail = stderrTail();
   if (!tail.empty())
     how += ": " + tail;
@@ -118,8 +118,8 @@ std::variant<Json, WorkerDeath> Worker::request(const Json &request, double time
     const double left = deadline - steadySeconds();
     if (left <= 0) {
       kill(true);
-      return WorkerDeath{true, fmt::format("no answer in {:.3g} s; the worker was killed",
-                                           timeoutSeconds)};
+      return WorkerDeath{
+          true, fmt::format("no answer in {:.3g} s; the worker was killed", timeoutSeconds)};
     }
     pollfd fds[2] = {{output, POLLIN, 0}, {input, POLLOUT, 0}};
     const int n = poll(fds, sent < line.size() ? 2 : 1, int(left * 1000) + 1);
@@ -128,8 +128,8 @@ std::variant<Json, WorkerDeath> Worker::request(const Json &request, double time
     if (n <= 0)
       continue;
     if (sent < line.size() && fds[1].revents) {
-      const ssize_t w = ::write(input, line.data() + sent,
-                                std::min<std::size_t>(line.size() - sent, PIPE_BUF));
+      const ssize_t w =
+          ::write(input, line.data() + sent, std::min<std::size_t>(line.size() - sent, PIPE_BUF));
       if (w < 0 && errno != EINTR)
         return WorkerDeath{false, kill(false)};
       sent += w > 0 ? std::size_t(w) : 0;

@@ -49,8 +49,8 @@ public:
 
 class WorkerPeer : public Implementation {
 public:
-  WorkerPeer(std::string id, std::string regime, std::string plugin,
-             std::shared_ptr<Worker> worker, OutputChecker *checker, WorkerSettings settings)
+  WorkerPeer(std::string id, std::string regime, std::string plugin, std::shared_ptr<Worker> worker,
+             OutputChecker *checker, WorkerSettings settings)
       : name(std::move(id)), cells(std::move(regime)), plugin(std::move(plugin)),
         worker(std::move(worker)), checker(checker), settings(std::move(settings)) {}
 
@@ -74,8 +74,8 @@ double WorkerPeer::predictBytes(const Config &c) const {
   double bytes = double(c.tensorBytes());
   if (name == "P0-naive" || name.rfind("P1-inductor", 0) == 0 || name == "D0-naive-kv" ||
       name == "D1-inductor") {
-    bytes += 3.0 * double(c.batch * c.hq) * double(c.lenQ()) * double(c.n) *
-             double(c.elementBytes());
+    bytes +=
+        3.0 * double(c.batch * c.hq) * double(c.lenQ()) * double(c.n) * double(c.elementBytes());
     bytes += 2.0 * double(c.batch * c.hq * c.n * c.headDim * c.elementBytes());
   }
   return bytes;
@@ -106,11 +106,10 @@ std::variant<Json, Refusal> WorkerPeer::ask(const Config &config, const std::str
 std::variant<Prepared, Refusal> WorkerPeer::prepare(const Config &config, Json &onIncorrect) {
   if (config.mode != "fwd")
     return Refusal{"UNSUPPORTED", "attn-bench measures forward only; found mode " + config.mode};
-  const std::string path =
-      fmt::format("{}/attn-bench-{}-{}.out",
-                  access(settings.outputDirectory.c_str(), W_OK) ? "/tmp"
-                                                                 : settings.outputDirectory,
-                  getpid(), name.substr(0, 40));
+  const std::string path = fmt::format(
+      "{}/attn-bench-{}-{}.out",
+      access(settings.outputDirectory.c_str(), W_OK) ? "/tmp" : settings.outputDirectory, getpid(),
+      name.substr(0, 40));
   std::string file;
   for (char c : path.substr(path.rfind('/') + 1))
     file += isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' ? c : '_';
@@ -194,8 +193,8 @@ std::variant<std::vector<double>, Refusal> WorkerTimed::sample(int count) {
     return Refusal{"ERROR", std::string("the worker's answer breaks the protocol: ") + e.what()};
   }
   if (out.size() != std::size_t(count))
-    return Refusal{"ERROR", fmt::format("the worker gave {} samples, asked for {}", out.size(),
-                                        count)};
+    return Refusal{"ERROR",
+                   fmt::format("the worker gave {} samples, asked for {}", out.size(), count)};
   return out;
 }
 

@@ -15,9 +15,10 @@ int main(int argc, char **argv) {
 
   CLI::App app("attn-bench measures implementations of attention, each checked against fp64, and "
                "writes rows.");
-  app.footer("compare, report, select, document, merge, schema: analysis of rows; each has --help.\n"
-             "Exit codes: 0 ok, 2 bad usage, 4 wrong result (with --strict), 5 environment, "
-             "7 regression (compare), 130 interrupted.");
+  app.footer(
+      "compare, report, select, document, merge, schema: analysis of rows; each has --help.\n"
+      "Exit codes: 0 ok, 2 bad usage, 4 wrong result (with --strict), 5 environment, "
+      "7 regression (compare), 130 interrupted.");
   app.require_subcommand(1);
 
   RunArguments run;

@@ -1,6 +1,6 @@
 // The generator: the same numbers in C++ and Python, close to normal, rounded to nearest even.
-#include "Command.h"
 #include "Inputs.h"
+#include "Command.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -14,17 +14,16 @@ TEST(Inputs, PythonMakesTheSame) {
   for (std::uint32_t seed : {1u, 77u})
     for (auto tensor : {InputTensor::Q, InputTensor::K, InputTensor::V})
       for (std::uint64_t i : indices)
-        expected += fmt::format(
-            "{}\n", std::lround(inputValue(seed, tensor, i) / 0.006765899f));
-  const CommandResult run = runCommand(
-      {"python3", "-c",
-       "import sys; sys.path.insert(0, sys.argv[1]); import inputs\n"
-       "for s in (1, 77):\n"
-       "  for t in 'qkv':\n"
-       "    for i in (0, 1, 12345, 0xffffffff, 0x100000000, 0x1234567890):\n"
-       "      print(inputs.value(s, t, i))",
-       ATTNC_SOURCE_DIR "/bench/peers"},
-      60);
+        expected += fmt::format("{}\n", std::lround(inputValue(seed, tensor, i) / 0.006765899f));
+  const CommandResult run =
+      runCommand({"python3", "-c",
+                  "import sys; sys.path.insert(0, sys.argv[1]); import inputs\n"
+                  "for s in (1, 77):\n"
+                  "  for t in 'qkv':\n"
+                  "    for i in (0, 1, 12345, 0xffffffff, 0x100000000, 0x1234567890):\n"
+                  "      print(inputs.value(s, t, i))",
+                  ATTNC_SOURCE_DIR "/bench/peers"},
+                 60);
   EXPECT_EQ(run.standardOutput, expected) << run.standardError;
 }
 

@@ -30,8 +30,8 @@ TEST(Progress, BarWithEstimateOnATerminal) {
   out.clear();
   p.note("a line");
   EXPECT_EQ(out, "\r\x1b[Ka line\n");
-  EXPECT_LT(Progress(3, false, [](const std::string &) {}, [] { return 0.0; }).remainingSeconds(),
-            0);
+  EXPECT_LT(
+      Progress(3, false, [](const std::string &) {}, [] { return 0.0; }).remainingSeconds(), 0);
 }
 
 TEST(Progress, Durations) {

@@ -17,9 +17,13 @@ Config config(std::int64_t n = 16) {
 }
 
 Json row(const char *status, int rep, std::int64_t n = 16, const char *run = "r") {
-  return {{"schema_version", 1},       {"run_id", run}, {"rep", rep},
-          {"implementation", "X"},     {"config", config(n).toJson()},
-          {"gpu", {{"name", "H200"}}}, {"status", status}};
+  return {{"schema_version", 1},
+          {"run_id", run},
+          {"rep", rep},
+          {"implementation", "X"},
+          {"config", config(n).toJson()},
+          {"gpu", {{"name", "H200"}}},
+          {"status", status}};
 }
 
 } // namespace
@@ -79,8 +83,8 @@ TEST(RowFile, BadLineIsAnErrorWithItsNumberAndNothingChanges) {
 
 TEST(RowFile, OtherRunsInTheFileAreLeftAlone) {
   TempDir dir;
-  const std::string path = dir.write(
-      "rows.jsonl", row("OK", 0, 16, "old").dump() + "\n" + row("OK", 1, 16, "r").dump() + "\n");
+  const std::string path = dir.write("rows.jsonl", row("OK", 0, 16, "old").dump() + "\n" +
+                                                       row("OK", 1, 16, "r").dump() + "\n");
   auto file = RowFile::open(path, true, "r");
   ASSERT_TRUE(file.ok());
   EXPECT_FALSE((*file)->done("H200", "X", config(), 0));

@@ -1,7 +1,7 @@
 // The runner with fake implementations and a fake clock: interleaving, statuses, interruption,
 // resuming, and rows that the Python validator accepts.
-#include "Command.h"
 #include "Runner.h"
+#include "Command.h"
 #include "TempDir.h"
 
 #include <gmock/gmock.h>
@@ -249,9 +249,9 @@ TEST_F(RunnerTest, RowsPassThePythonValidator) {
                    {"E", 10, Refusal{"OOM", "full"}},
                    noNumber})
                   .ok());
-  const CommandResult merge = runCommand({python, "-m", "attnc_bench", "merge",
-                                          dir.file("rows.jsonl"), "-o", dir.file("out.jsonl")},
-                                         60);
+  const CommandResult merge = runCommand(
+      {python, "-m", "attnc_bench", "merge", dir.file("rows.jsonl"), "-o", dir.file("out.jsonl")},
+      60);
   EXPECT_EQ(merge.exitCode, 0) << merge.standardError;
   EXPECT_EQ(rows().size(), 2u + 2 + 1 + 1 + 1 + 2);
 }

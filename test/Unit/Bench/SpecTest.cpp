@@ -1,6 +1,6 @@
 // Specs of configurations: names, text, and that attnc accepts each where it is built.
-#include "Command.h"
 #include "Spec.h"
+#include "Command.h"
 #include "Suites.h"
 #include "TempDir.h"
 

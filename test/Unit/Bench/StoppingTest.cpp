@@ -1,6 +1,6 @@
 // Statistics of samples and when a repetition stops.
-#include "Statistics.h"
 #include "Stopping.h"
+#include "Statistics.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

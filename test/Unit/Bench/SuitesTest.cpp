@@ -41,8 +41,7 @@ TEST(Config, SaysWhatIsWrong) {
   EXPECT_THAT(message(R"({"regime":"prefill","batch":1,"N":0,"hq":8,"head_dim":64})"),
               HasSubstr("N: found 0"));
   EXPECT_THAT(
-      message(
-          R"({"regime":"prefill","batch":1,"N":8,"hq":8,"head_dim":64,"variant":"window-0"})"),
+      message(R"({"regime":"prefill","batch":1,"N":8,"hq":8,"head_dim":64,"variant":"window-0"})"),
       HasSubstr("window-TOKENS"));
 }
 
