@@ -6,6 +6,7 @@
 #include "attnc/Runtime/Assemble.h"
 
 #include <cstdlib>
+#include <iterator>
 
 namespace attnc::rt {
 namespace {
@@ -109,6 +110,36 @@ Status Executable::launch(const LaunchRequest &request) {
   return functions[request.kernel].launch(request.grid, request.block, request.sharedBytes,
                                           request.params,
                                           static_cast<cuda::CUstream>(request.stream));
+}
+
+static int tensorMapType(DataType dtype) {
+  switch (dtype) {
+  case DataType::BF16:
+    return cuda::tensorMapBF16;
+  case DataType::F16:
+    return cuda::tensorMapF16;
+  case DataType::F32:
+    return cuda::tensorMapF32;
+  default:
+    return cuda::tensorMapU8; // The package's check leaves only types of one byte.
+  }
+}
+
+Status Executable::encodeTensorMap(const TensorMapRequest &request, TensorMap &map) {
+  const cuda::DriverApi &api = owner->api();
+  if (!api.cuTensorMapEncodeTiled)
+    return unsupported("this driver has no cuTensorMapEncodeTiled; kernels for sm_90a need a driver "
+                       "of CUDA 12.0 or later");
+  // CUtensorMapSwizzle: 0 none, 1 for 32 bytes, 2 for 64, 3 for 128.
+  const int swizzle = request.swizzle == 128 ? 3 : request.swizzle / 32;
+  constexpr std::uint32_t ones[] = {1, 1, 1, 1, 1, 1};
+  static_assert(std::size(ones) == TensorView::maxRank);
+  const cuda::CUresult result = api.cuTensorMapEncodeTiled(
+      map.bytes.data(), tensorMapType(request.dtype), std::uint32_t(request.rank),
+      reinterpret_cast<void *>(request.address), request.dims.data(), request.strideBytes.data(),
+      request.box.data(), ones, cuda::tensorMapNoInterleave, swizzle, cuda::tensorMapPromote128,
+      cuda::tensorMapFillZero);
+  return driverStatus(api, result, "cuTensorMapEncodeTiled", {{}, owner->properties().sm});
 }
 
 void Executable::end() {

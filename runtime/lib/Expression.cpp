@@ -207,7 +207,8 @@ std::vector<std::string> Expression::symbols() const {
 
 const std::vector<std::string> &packageSymbols() {
   static const std::vector<std::string> names = {"batch",      "heads_q", "heads_kv", "max_len_q",
-                                                 "max_len_kv", "splits",  "total_q",  "total_kv"};
+                                                 "max_len_kv", "splits",  "total_q",  "total_kv",
+                                                 "multiprocessors"};
   return names;
 }
 

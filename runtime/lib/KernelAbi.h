@@ -15,8 +15,14 @@ constexpr int maxTensorRank = 6;
 /// kernel within the 4096 bytes of parameters that every SM takes.
 constexpr std::size_t maxParamSlots = 256;
 
-/// Kernel parameters that \p param becomes: for a tensor the pointer and the strides.
+/// Tensor maps of one kernel.
+constexpr std::size_t maxTensorMaps = 8;
+
+/// Parameters of 8 bytes that \p param takes: for a tensor the pointer and the strides, for a tensor
+/// map the room of 128 bytes and what their alignment may cost.
 inline std::size_t paramSlots(const ParamDesc &param) {
+  if (param.kind == ParamKind::TensorMap)
+    return 24;
   if (param.kind != ParamKind::Tensor)
     return 1;
   return 1 + std::size_t(param.rank) - (param.unitInner ? 1 : 0);

@@ -17,7 +17,8 @@ struct KindName {
 constexpr KindName kindNames[] = {{ParamKind::Tensor, "tensor"},
                                   {ParamKind::I32, "i32"},
                                   {ParamKind::I64, "i64"},
-                                  {ParamKind::F32, "f32"}};
+                                  {ParamKind::F32, "f32"},
+                                  {ParamKind::TensorMap, "tensor_map"}};
 
 const char *kindName(ParamKind kind) {
   for (const KindName &entry : kindNames)
@@ -100,11 +101,12 @@ ParamDesc readParam(const Json &json, const std::string &path, Status &status) {
       known = true;
     }
   if (!known) {
-    fields.fail("kind", fmt::format("unknown kind '{}'; allowed are tensor, i32, i64, f32",
+    fields.fail("kind", fmt::format("unknown kind '{}'; allowed are tensor, tensor_map, i32, i64, "
+                                    "f32",
                                     kind.substr(0, 64)));
     return param;
   }
-  if (param.kind != ParamKind::Tensor)
+  if (param.kind != ParamKind::Tensor && param.kind != ParamKind::TensorMap)
     return param;
   param.dtype = readDataType(fields, "dtype");
   param.rank = int(fields.integer("rank", 1, 8));
@@ -112,6 +114,16 @@ ParamDesc readParam(const Json &json, const std::string &path, Status &status) {
   param.align = int(fields.integerOr("align", 0, 0, 4096));
   if (fields.optional("shape"))
     param.shape = readShape(fields, "shape");
+  if (param.kind != ParamKind::TensorMap)
+    return param;
+  param.swizzle = int(fields.integerOr("swizzle", 0, 0, 1024));
+  if (const Json *box = fields.array("box"))
+    for (const Json &extent : *box) {
+      if (!extent.is_number_integer() || extent < 1 || extent > maxInt32)
+        fields.fail("box", "expected integers of 1 or more, found " + describeJson(extent));
+      else
+        param.box.push_back(extent.get<int>());
+    }
   return param;
 }
 
@@ -151,11 +163,17 @@ Json shapeToJson(const std::vector<Expression> &shape) {
 
 Json paramToJson(const ParamDesc &param) {
   Json json = {{"name", param.name}, {"kind", kindName(param.kind)}};
-  if (param.kind != ParamKind::Tensor)
+  const bool isMap = param.kind == ParamKind::TensorMap;
+  if (param.kind != ParamKind::Tensor && !isMap)
     return json;
   json["dtype"] = dataTypeName(param.dtype);
   json["rank"] = param.rank;
-  json["unit_inner"] = param.unitInner;
+  if (isMap) {
+    json["box"] = param.box;
+    json["swizzle"] = param.swizzle;
+  } else {
+    json["unit_inner"] = param.unitInner;
+  }
   if (param.align)
     json["align"] = param.align;
   if (!param.shape.empty())

@@ -47,7 +47,7 @@ Status checkSymbols(const std::string &path, const Expression &expression) {
   for (const std::string &symbol : expression.symbols())
     if (std::find(known.begin(), known.end(), symbol) == known.end())
       return invalidArgument("{}: unknown symbol '{}'; allowed are batch, heads_q, heads_kv, "
-                             "max_len_q, max_len_kv, splits, total_q, total_kv",
+                             "max_len_q, max_len_kv, splits, total_q, total_kv, multiprocessors",
                              path, symbol);
   return {};
 }
@@ -76,10 +76,39 @@ Status checkProblem(const ProblemDesc &problem) {
   return {};
 }
 
+/// The rules of the copy engine that need no tensor.
+Status checkTensorMap(const std::string &path, const ParamDesc &param) {
+  constexpr int maxBox = 256, maxRank = 5;
+  if (param.rank > maxRank)
+    return invalidArgument("{}.rank: a tensor map has up to {} dimensions, found {}", path, maxRank,
+                           param.rank);
+  if (param.dtype != DataType::BF16 && param.dtype != DataType::F16 &&
+      param.dtype != DataType::F32 && byteSize(param.dtype) != 1)
+    return invalidArgument("{}.dtype: {} is not one that tensor maps take here: bf16, f16, f32, u8, "
+                           "bool, f8e4m3, f8e5m2",
+                           path, dataTypeName(param.dtype));
+  if (!param.unitInner)
+    return invalidArgument("{}.unit_inner: the innermost stride of a tensor map is 1", path);
+  if (param.box.size() != std::size_t(param.rank))
+    return invalidArgument("{}.box: {} extents for rank {}", path, param.box.size(), param.rank);
+  for (int extent : param.box)
+    if (extent < 1 || extent > maxBox)
+      return invalidArgument("{}.box: {} is out of range; allowed are 1 to {}", path, extent,
+                             maxBox);
+  if (param.swizzle != 0 && param.swizzle != 32 && param.swizzle != 64 && param.swizzle != 128)
+    return invalidArgument("{}.swizzle: {} is not one of 0, 32, 64, 128", path, param.swizzle);
+  const std::int64_t rowBytes = param.box.back() * byteSize(param.dtype);
+  if (rowBytes % 16 != 0 || (param.swizzle && rowBytes > param.swizzle))
+    return invalidArgument("{}.box: rows of {} bytes; they are multiples of 16 bytes and no longer "
+                           "than the swizzle of {}",
+                           path, rowBytes, param.swizzle);
+  return {};
+}
+
 Status checkParam(const std::string &path, const ParamDesc &param) {
   if (Status status = checkName(path + ".name", param.name); !status.ok())
     return status;
-  if (param.kind != ParamKind::Tensor)
+  if (param.kind != ParamKind::Tensor && param.kind != ParamKind::TensorMap)
     return {};
   if (param.rank < 1 || param.rank > maxTensorRank)
     return invalidArgument("{}.rank: {} is out of range; allowed are 1 to {}", path, param.rank,
@@ -94,7 +123,7 @@ Status checkParam(const std::string &path, const ParamDesc &param) {
   for (const Expression &dimension : param.shape)
     if (Status status = checkSymbols(path + ".shape", dimension); !status.ok())
       return status;
-  return {};
+  return param.kind == ParamKind::TensorMap ? checkTensorMap(path, param) : Status();
 }
 
 Status checkKernel(const std::string &path, const KernelDesc &kernel) {
@@ -112,15 +141,21 @@ Status checkKernel(const std::string &path, const KernelDesc &kernel) {
   if (Status status = checkSymbols(path + ".grid", kernel.grid); !status.ok())
     return status;
   std::set<std::string> names;
-  std::size_t slots = 0;
+  std::size_t slots = 0, maps = 0;
   for (std::size_t i = 0; i < kernel.params.size(); ++i) {
     const ParamDesc &param = kernel.params[i];
     if (Status status = checkParam(fmt::format("{}.params[{}]", path, i), param); !status.ok())
       return status;
-    if (!names.insert(param.name).second)
+    // A kernel may take a tensor and its map.
+    const bool isMap = param.kind == ParamKind::TensorMap;
+    maps += isMap;
+    if (!names.insert(isMap ? param.name + ".map" : param.name).second)
       return invalidArgument("{}.params[{}]: '{}' appears twice", path, i, param.name);
     slots += paramSlots(param);
   }
+  if (maps > maxTensorMaps)
+    return invalidArgument("{}.params: {} tensor maps; at most {} are allowed", path, maps,
+                           maxTensorMaps);
   if (slots > maxParamSlots)
     return invalidArgument("{}.params: expand to {} kernel parameters; at most {} are allowed",
                            path, slots, maxParamSlots);

@@ -65,7 +65,8 @@ public:
   Status build(const ProblemSizes &sizes) {
     if (Status status = resolveSizes(sizes); !status.ok())
       return status;
-    symbols = symbolsOf(*state->package, state->sizes);
+    symbols = symbolsOf(*state->package, state->sizes,
+                        state->launcher ? state->launcher->multiprocessors() : 0);
     if (Status status = layOutWorkspace(); !status.ok())
       return status;
     for (const KernelDesc &kernel : state->package->kernels)
@@ -149,8 +150,9 @@ private:
       ParamSource source;
       source.kind = param.kind;
       source.unitInner = param.unitInner;
-      Status status =
-          param.kind == ParamKind::Tensor ? addTensor(param, source) : addScalar(param, source);
+      Status status = param.kind == ParamKind::Tensor      ? addTensor(param, source)
+                      : param.kind == ParamKind::TensorMap ? addTensorMap(param, source)
+                                                           : addScalar(param, source);
       if (!status.ok())
         return status;
       kernel.params.push_back(source);
@@ -197,6 +199,24 @@ private:
     source.index = state->tensorRules.size();
     state->requirements.push_back(std::move(requirement));
     state->tensorRules.push_back(std::move(*rule));
+    return {};
+  }
+
+  Status addTensorMap(const ParamDesc &param, ParamSource &source) {
+    // The engine reads 16 bytes at a time, whatever the tensor is for.
+    ParamDesc aligned = param;
+    aligned.align = std::max(param.align, 16);
+    if (Status status = addTensor(aligned, source); !status.ok())
+      return status;
+    if (source.from != ParamSource::From::UserTensor)
+      return unsupported("package: tensor map '{}' describes a workspace; maps describe the "
+                         "caller's tensors",
+                         param.name);
+    source.from = ParamSource::From::TensorMap;
+    source.map.swizzle = param.swizzle;
+    std::copy(param.box.begin(), param.box.end(), source.map.box.begin());
+    if (!state->maps)
+      state->maps = std::make_unique<TensorMapCache>();
     return {};
   }
 

@@ -106,13 +106,20 @@ public:
     ++count;
   }
 
+  /// A tensor map, in room of its own with its alignment.
+  TensorMap &addMap() {
+    pointers[count++] = &maps[mapCount];
+    return maps[mapCount++];
+  }
+
   void **data() { return pointers; }
   std::size_t size() const { return count; }
 
 private:
   std::uint64_t values[maxParamSlots];
   void *pointers[maxParamSlots];
-  std::size_t count = 0;
+  TensorMap maps[maxTensorMaps];
+  std::size_t count = 0, mapCount = 0;
 };
 
 void addTensor(ParamBuffer &buffer, const TensorRule &rule, const TensorView &view,
@@ -134,6 +141,22 @@ void addInteger(ParamBuffer &buffer, ParamKind kind, std::int64_t value) {
     buffer.add(std::int32_t(value));
   else
     buffer.add(value);
+}
+
+Status addTensorMap(ParamBuffer &buffer, const TensorRule &rule, const TensorView &view,
+                    const TensorMapShape &shape, TensorMapCache &cache, Launcher &launcher) {
+  TensorMap &map = buffer.addMap();
+  for (int d = 0; d < rule.rank; ++d)
+    if (view.shape[std::size_t(d)] == 0) {
+      // No row to copy, so the kernel never uses the map; and none can be made.
+      map = {};
+      return {};
+    }
+  TensorMapRequest request;
+  if (Status status = makeTensorMapRequest(rule, view, shape, request); !status.ok())
+    return status;
+  Status status = cache.get(launcher, request, map);
+  return status.ok() ? status : status.withContext("tensor map '" + rule.name + "'");
 }
 
 bool takesScale(const std::vector<PlannedKernel> &kernels) {
@@ -176,10 +199,16 @@ Status Plan::run(const TensorBinding *tensors, std::size_t tensorCount,
       continue;
     ParamBuffer buffer;
     for (const ParamSource &param : kernel.params) {
+      if (!status.ok())
+        break;
       switch (param.from) {
       case ParamSource::From::UserTensor:
         addTensor(buffer, state->tensorRules[param.index], *bound.tensors[param.index],
                   param.unitInner);
+        break;
+      case ParamSource::From::TensorMap:
+        status = addTensorMap(buffer, state->tensorRules[param.index], *bound.tensors[param.index],
+                              param.map, *state->maps, *state->launcher);
         break;
       case ParamSource::From::Workspace:
         addWorkspace(buffer, state->workspaces[param.index], workspace, param.unitInner);
@@ -198,6 +227,8 @@ Status Plan::run(const TensorBinding *tensors, std::size_t tensorCount,
         break;
       }
     }
+    if (!status.ok())
+      break;
     LaunchRequest request;
     request.kernel = i;
     request.grid = kernel.grid;

@@ -1,7 +1,9 @@
-// What a plan keeps between creation and its runs. Immutable once made.
+// What a plan keeps between creation and its runs. Immutable once made, but for the cache of tensor
+// maps, which locks itself.
 #ifndef ATTNC_RUNTIME_LIB_PLANSTATE_H
 #define ATTNC_RUNTIME_LIB_PLANSTATE_H
 
+#include "TensorMaps.h"
 #include "TensorRules.h"
 #include "attnc/Runtime/Plan.h"
 
@@ -20,6 +22,7 @@ constexpr std::size_t maxBoundScalars = 64;
 struct ParamSource {
   enum class From : std::uint8_t {
     UserTensor, ///< `index` into tensorRules.
+    TensorMap,  ///< The same, as the map that `map` shapes.
     Workspace,  ///< `index` into workspaces.
     Fixed,      ///< `fixed`, known from the sizes.
     UserScalar, ///< `index` into scalarNames.
@@ -31,6 +34,7 @@ struct ParamSource {
   bool unitInner = true;
   std::int64_t fixed = 0;
   float fixedReal = 0;
+  TensorMapShape map;
 };
 
 struct PlannedKernel {
@@ -65,6 +69,8 @@ struct Plan::State {
   std::vector<PlannedWorkspace> workspaces; ///< Parallel to Package::workspace.
   std::uint64_t workspaceBytes = 0;
   std::vector<PlannedKernel> kernels;
+  /// Null where no kernel takes a tensor map.
+  std::unique_ptr<TensorMapCache> maps;
 };
 
 } // namespace attnc::rt

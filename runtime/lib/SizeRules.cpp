@@ -118,7 +118,7 @@ Result<ProblemSizes> completeSizes(const Package &package, ProblemSizes sizes) {
   return sizes;
 }
 
-SymbolTable symbolsOf(const Package &package, const ProblemSizes &sizes) {
+SymbolTable symbolsOf(const Package &package, const ProblemSizes &sizes, int multiprocessors) {
   return {{"batch", sizes.batch},
           {"heads_q", package.problem.headsQ},
           {"heads_kv", package.problem.headsKv},
@@ -126,7 +126,8 @@ SymbolTable symbolsOf(const Package &package, const ProblemSizes &sizes) {
           {"max_len_kv", sizes.maxLenKv},
           {"splits", sizes.splits},
           {"total_q", sizes.totalQ},
-          {"total_kv", sizes.totalKv}};
+          {"total_kv", sizes.totalKv},
+          {"multiprocessors", multiprocessors > 0 ? multiprocessors : maxInt32}};
 }
 
 bool usesSplits(const Package &package) {
@@ -150,7 +151,7 @@ Result<std::int64_t> chooseSplits(const Package &package, const ProblemSizes &si
     return std::int64_t(1);
   ProblemSizes unsplit = sizes;
   unsplit.splits = 1;
-  Result<std::int64_t> blocks = package.kernels.front().grid.evaluate(symbolsOf(package, unsplit));
+  Result<std::int64_t> blocks = package.kernels.front().grid.evaluate(symbolsOf(package, unsplit, multiprocessors));
   if (!blocks)
     return blocks.status().withContext("grid of " + package.kernels.front().entry);
   constexpr std::int64_t shortestPart = 256, mostSplits = 128;

@@ -13,8 +13,9 @@ Status checkSizes(const Package &package, const ProblemSizes &sizes);
 /// Fills totals that dense sizes imply.
 Result<ProblemSizes> completeSizes(const Package &package, ProblemSizes sizes);
 
-/// Values of the package's symbols.
-SymbolTable symbolsOf(const Package &package, const ProblemSizes &sizes);
+/// Values of the package's symbols. \p multiprocessors is 0 where no device is known: then nothing
+/// limits a grid by it.
+SymbolTable symbolsOf(const Package &package, const ProblemSizes &sizes, int multiprocessors);
 
 /// True if the split count changes anything in the package.
 bool usesSplits(const Package &package);

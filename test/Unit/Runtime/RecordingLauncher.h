@@ -48,9 +48,20 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     ++ends;
   }
+  Status encodeTensorMap(const TensorMapRequest &request, TensorMap &map) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    encoded.push_back(request);
+    map = {};
+    // So that a launch shows which map it was given.
+    const std::uint64_t number = encoded.size();
+    std::memcpy(map.bytes.data(), &number, sizeof number);
+    return failEncoding ? Status(StatusCode::Internal, "planted") : Status();
+  }
   int multiprocessors() const override { return count; }
 
   std::vector<RecordedLaunch> launches;
+  std::vector<TensorMapRequest> encoded;
+  bool failEncoding = false;
   int begins = 0, ends = 0;
   /// Kernel number whose launch fails.
   std::size_t failAt = ~std::size_t(0);

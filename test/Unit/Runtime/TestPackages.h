@@ -63,6 +63,29 @@ inline Package prefillPackage() {
   return package;
 }
 
+inline ParamDesc tensorMapParam(const std::string &name, DataType dtype,
+                                const std::vector<int> &box) {
+  ParamDesc param = tensorParam(name, dtype, int(box.size()));
+  param.kind = ParamKind::TensorMap;
+  param.box = box;
+  param.swizzle = 128;
+  return param;
+}
+
+/// prefillPackage() as a persistent kernel that copies k and v by tensor maps.
+inline Package tensorMapPackage() {
+  Package package = prefillPackage();
+  KernelDesc &kernel = package.kernels.front();
+  kernel.grid = Expression::min(kernel.grid, Expression::symbol("multiprocessors"));
+  kernel.params = {tensorParam("q", DataType::BF16, 4),
+                   tensorParam("k", DataType::BF16, 4),
+                   tensorMapParam("k", DataType::BF16, {1, 1, 128, 64}),
+                   tensorMapParam("v", DataType::BF16, {1, 1, 128, 64}),
+                   tensorParam("o", DataType::BF16, 4),
+                   scalarParam("batch", ParamKind::I32)};
+  return package;
+}
+
 /// A split decode kernel with a combine step and a workspace: Hq 8, Hkv 2, dims 64, kv_lens.
 inline Package decodePackage() {
   Package package = prefillPackage();

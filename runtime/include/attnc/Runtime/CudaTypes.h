@@ -92,6 +92,20 @@ enum JitOption : int {
   jitGenerateLineInfo = 13,
 };
 
+/// CUtensorMapDataType.
+enum TensorMapType : int {
+  tensorMapU8 = 0,
+  tensorMapF16 = 6,
+  tensorMapF32 = 7,
+  tensorMapBF16 = 9,
+};
+
+enum : int {
+  tensorMapNoInterleave = 0, ///< CUtensorMapInterleave
+  tensorMapPromote128 = 2,   ///< CUtensorMapL2promotion: 256 bytes cost decode 6 to 9% here.
+  tensorMapFillZero = 0,     ///< CUtensorMapFloatOOBfill
+};
+
 enum : int {
   jitInputPtx = 1,            ///< CUjitInputType
   streamNonBlocking = 1,      ///< CUstream_flags

@@ -37,6 +37,7 @@ public:
   Status begin() override;
   Status launch(const LaunchRequest &request) override;
   void end() override;
+  Status encodeTensorMap(const TensorMapRequest &request, TensorMap &map) override;
   int multiprocessors() const override { return owner->properties().multiprocessors; }
 
   const std::shared_ptr<Device> &device() const { return owner; }

@@ -71,7 +71,8 @@ private:
 };
 
 /// The symbols that packages may use; `Package::validate` refuses others.
-/// batch, heads_q, heads_kv, max_len_q, max_len_kv, splits, total_q, total_kv.
+/// batch, heads_q, heads_kv, max_len_q, max_len_kv, splits, total_q, total_kv, and multiprocessors:
+/// those of the device, or 2^31 − 1 where there is none.
 const std::vector<std::string> &packageSymbols();
 
 } // namespace attnc::rt

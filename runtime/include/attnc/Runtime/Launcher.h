@@ -4,7 +4,9 @@
 #define ATTNC_RUNTIME_LAUNCHER_H
 
 #include "attnc/Runtime/Status.h"
+#include "attnc/Runtime/Tensor.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,6 +27,31 @@ struct LaunchRequest {
   void *stream = nullptr;
 };
 
+/// A CUtensorMap: opaque, passed to a kernel by value.
+struct alignas(64) TensorMap {
+  std::array<std::uint8_t, 128> bytes = {};
+};
+
+/// What a tensor map describes. Dimensions are innermost first; the first one has stride 1.
+struct TensorMapRequest {
+  std::uint64_t address = 0;
+  DataType dtype = DataType::BF16;
+  int rank = 0;
+  std::array<std::uint64_t, TensorView::maxRank> dims = {};
+  /// Of dimensions 1, 2, …: rank − 1 entries.
+  std::array<std::uint64_t, TensorView::maxRank> strideBytes = {};
+  /// Elements that one copy takes along each dimension.
+  std::array<std::uint32_t, TensorView::maxRank> box = {};
+  /// Bytes of the pattern in shared memory: 0, 32, 64 or 128.
+  int swizzle = 0;
+
+  bool operator==(const TensorMapRequest &other) const {
+    return address == other.address && dtype == other.dtype && rank == other.rank &&
+           dims == other.dims && strideBytes == other.strideBytes && box == other.box &&
+           swizzle == other.swizzle;
+  }
+};
+
 /// Implementations are thread-safe and allocate nothing in `launch`.
 class Launcher {
 public:
@@ -36,7 +63,11 @@ public:
   virtual Status launch(const LaunchRequest &request) = 0;
   virtual void end() {}
 
-  /// Multiprocessors of the device, for choosing splits; 0 if unknown.
+  /// Encodes \p request, between `begin` and `end`. \returns Unsupported where there are no tensor
+  /// maps.
+  virtual Status encodeTensorMap(const TensorMapRequest &request, TensorMap &map);
+
+  /// Multiprocessors of the device, for choosing splits and persistent grids; 0 if unknown.
   virtual int multiprocessors() const { return 0; }
 };
 

@@ -19,13 +19,14 @@
 
 namespace attnc::rt {
 
-enum class ParamKind : std::uint8_t { Tensor, I32, I64, F32 };
+enum class ParamKind : std::uint8_t { Tensor, I32, I64, F32, TensorMap };
 
-/// One kernel parameter as the caller sees it; a tensor expands to a pointer and strides.
+/// One kernel parameter as the caller sees it; a tensor expands to a pointer and strides, a tensor
+/// map to the 128 bytes that describe the tensor bound to its name to the copy engine.
 struct ParamDesc {
   std::string name;
   ParamKind kind = ParamKind::I32;
-  // The rest is for tensors only.
+  // The rest is for tensors and tensor maps only.
   DataType dtype = DataType::F32;
   int rank = 0;
   /// The innermost stride must be 1 and is not passed.
@@ -35,6 +36,10 @@ struct ParamDesc {
   int align = 0;
   /// Expected shape, for tensors whose name does not already fix it (`arg.NAME`); empty if unknown.
   std::vector<Expression> shape;
+  /// Tensor maps only: elements of one copy along each logical dimension, and the bytes of the
+  /// pattern in shared memory (0, 32, 64 or 128).
+  std::vector<int> box;
+  int swizzle = 0;
 };
 
 /// One launch. Grids are one-dimensional.
