@@ -49,10 +49,32 @@ static std::optional<DType> dtypeOf(Type type) {
   return std::nullopt;
 }
 
+/// `NAME.map` describes the tensor NAME. Its boxes are panels of the swizzled form.
+static FailureOr<KernelParam> readTensorMap(tile::KernelOp kernel, StringRef name,
+                                            tile::TensorMapType type) {
+  constexpr StringLiteral kSuffix = ".map";
+  constexpr int64_t kSwizzleBytes = 128;
+  KernelParam param;
+  param.kind = KernelParam::Kind::TensorMap;
+  std::optional<DType> dtype = dtypeOf(type.getElementType());
+  if (!name.consume_back(kSuffix) || name.empty() || !dtype)
+    return kernel.emitError("argument '")
+           << name << "' of type " << type << " is no tensor map that packages can name: NAME"
+           << kSuffix << " of a tensor NAME";
+  param.name = name.str();
+  param.dtype = *dtype;
+  param.rank = type.getBox().size();
+  param.box.assign(type.getBox().begin(), type.getBox().end());
+  param.swizzle = kSwizzleBytes;
+  return param;
+}
+
 static FailureOr<KernelParam> readParam(tile::KernelOp kernel, unsigned index) {
   KernelParam param;
   param.name = kernel.getArgName(index).str();
   Type type = kernel.getArgumentTypes()[index];
+  if (auto map = dyn_cast<tile::TensorMapType>(type))
+    return readTensorMap(kernel, kernel.getArgName(index), map);
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref) {
     param.kind = type.isF32() ? KernelParam::Kind::F32 : KernelParam::Kind::I32;

@@ -49,6 +49,13 @@ static rt::ParamDesc describe(const KernelParam &param) {
   case KernelParam::Kind::F32:
     result.kind = rt::ParamKind::F32;
     return result;
+  case KernelParam::Kind::TensorMap:
+    result.kind = rt::ParamKind::TensorMap;
+    result.dtype = runtimeDType(param.dtype);
+    result.rank = static_cast<int>(param.rank);
+    result.box.assign(param.box.begin(), param.box.end());
+    result.swizzle = static_cast<int>(param.swizzle);
+    return result;
   case KernelParam::Kind::Tensor:
     break;
   }

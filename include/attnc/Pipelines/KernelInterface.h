@@ -15,15 +15,19 @@ namespace attnc {
 
 /// A kernel argument by its `tile.name`, in kernel order.
 struct KernelParam {
-  enum class Kind { Tensor, I32, F32 };
+  enum class Kind { Tensor, I32, F32, TensorMap };
+  /// Of a tensor map: that of the tensor it describes.
   std::string name;
   Kind kind = Kind::I32;
-  /// Tensors only. `unitInner`: the type fixes the innermost stride to 1, so it is not passed.
+  /// Tensors and tensor maps only. `unitInner`: the type fixes the innermost stride to 1, so it is not passed.
   DType dtype = DType::F32;
   int64_t rank = 0;
   bool unitInner = true;
   /// Static sizes of the type, -1 where dynamic.
   std::vector<int64_t> shape;
+  /// Tensor maps only: extents of one copy, outermost first, and the swizzle in bytes.
+  std::vector<int64_t> box;
+  int64_t swizzle = 0;
 };
 
 /// One tile.kernel.
