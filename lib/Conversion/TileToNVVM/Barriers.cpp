@@ -132,7 +132,8 @@ struct TmaLoadPattern : OpConversionPattern<TmaLoadOp> {
       emitAssembly(tb, Type(),
                    {sharedAddress(tb, to), adaptor.getMap().front(), tb.i32(column), indices[2],
                     indices[1], indices[0], barrier},
-                   "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                   "cp.async.bulk.tensor.4d.shared::cluster.global.tile"
+                   ".mbarrier::complete_tx::bytes "
                    "[$0], [$1, {$2, $3, $4, $5}], [$6];",
                    "r,l,r,r,r,r,r,~{memory}");
     }

@@ -108,7 +108,8 @@ struct CopyAsyncPattern : OpConversionPattern<CopyAsyncOp> {
     GlobalView view(tb, memref, adaptor.getSource());
     SmallVector<Value> indices = llvm::map_to_vector(
         adaptor.getIndices(), [](ValueRange range) { return Value(range.front()); });
-    ChunkWalk walk(tb, op.getTarget().getType(), memref.getShape().back(), enclosingRole(op->getBlock()).warps);
+    ChunkWalk walk(tb, op.getTarget().getType(), memref.getShape().back(),
+                   enclosingRole(op->getBlock()).warps);
     Value block = view.address(tb, indices);
     Value baseRow = tb.base(walk.rows, 0);
     Value target = adaptor.getTarget().front(), limit = adaptor.getLimit().front();
@@ -137,7 +138,8 @@ struct GatherAsyncPattern : OpConversionPattern<GatherAsyncOp> {
     ThreadBuilder tb(rewriter, op.getLoc());
     auto memref = cast<MemRefType>(op.getSource().getType());
     GlobalView view(tb, memref, adaptor.getSource());
-    ChunkWalk walk(tb, op.getTarget().getType(), memref.getShape().back(), enclosingRole(op->getBlock()).warps);
+    ChunkWalk walk(tb, op.getTarget().getType(), memref.getShape().back(),
+                   enclosingRole(op->getBlock()).warps);
     Value baseRow = tb.base(walk.rows, 0);
     ValueRange where = adaptor.getWhere();
     for (int64_t r = 0, e = walk.rows.numRegs(); r < e; ++r)

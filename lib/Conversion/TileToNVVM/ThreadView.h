@@ -119,7 +119,8 @@ void populateAsyncProductPatterns(const ThreadTypeConverter &converter,
 /// Scalar f32 math ops to the approximate instructions of the special function unit.
 void populateMathToNVVMPatterns(mlir::RewritePatternSet &patterns);
 
-/// Discardable attribute of a tile.alloc_shared or mbarrier_alloc: its byte offset in the CTA's shared memory.
+/// Discardable attribute of a tile.alloc_shared or mbarrier_alloc: its byte offset in the CTA's
+/// shared memory.
 inline constexpr llvm::StringLiteral kSharedOffsetAttrName = "tile.offset";
 /// PTX state spaces as LLVM address spaces.
 inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;

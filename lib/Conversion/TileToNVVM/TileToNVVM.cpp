@@ -77,7 +77,7 @@ struct KernelPattern : OpConversionPattern<KernelOp> {
     return success();
   }
 
-  /// The 128 bytes of a tensor map travel in the parameter itself; the copy engine reads them there.
+  /// The 128 bytes of a tensor map travel in the parameter itself, where the copy engine reads them.
   static void setTensorMapAttrs(LLVM::LLVMFuncOp function, unsigned index) {
     Builder b(function.getContext());
     function.setArgAttr(index, LLVM::LLVMDialect::getByValAttrName(),
@@ -142,7 +142,8 @@ struct ConvertTileToNVVM : attnc::impl::ConvertTileToNVVMBase<ConvertTileToNVVM>
     OpBuilder builder(module.getBodyRegion());
     auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
     LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/false,
-                           LLVM::Linkage::External, kSharedSymbol, Attribute(), alignment, kSharedSpace);
+                           LLVM::Linkage::External, kSharedSymbol, Attribute(), alignment,
+                           kSharedSpace);
   }
 };
 } // namespace
