@@ -150,9 +150,11 @@ struct HostPlanBuffers : impl::HostPlanBuffersBase<HostPlanBuffers> {
       Value offset = arith::ConstantIndexOp::create(builder, loc, buffer.offset);
       Value view = memref::ViewOp::create(builder, buffer.alloc.getLoc(), buffer.alloc.getType(),
                                           arena, offset, ValueRange());
-      buffer.alloc.replaceAllUsesWith(view);
-      buffer.alloc.erase();
+      buffer.alloc.getResult().replaceAllUsesWith(view);
     }
+    // Only now: the builder inserts before the block's first op, which may be one of them.
+    for (Buffer &buffer : buffers)
+      buffer.alloc.erase();
     function.walk([&](func::ReturnOp ret) {
       OpBuilder atReturn(ret);
       memref::DeallocOp::create(atReturn, ret.getLoc(), arena);
