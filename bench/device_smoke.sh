@@ -35,9 +35,10 @@ if [ -n "$experiments" ]; then
     python3 gen.py k5,k0 90) >"$out/mma-build.log" 2>&1 &
 fi
 
-run() { # run NAME ARGUMENT…: one attn-bench run with what time is left
-  local name=$1 left=$((limit - (SECONDS - start))) code=0
-  shift
+run() { # run NAME SECONDS ARGUMENT…: one attn-bench run, at most that long, with what time is left
+  local name=$1 most=$2 left=$((limit - (SECONDS - start))) code=0
+  shift 2
+  ((left < most)) || left=$most
   if ((left < 10)); then
     say "$name: skipped, no time left"
     return
@@ -85,7 +86,7 @@ else
   say "no BenchGpuTests in $bin"
 fi
 
-fast="--reps 2 --warmup 2 --min-samples 8 --time-cap 0.15"
+fast="--reps 1 --warmup 2 --min-samples 8 --time-cap 0.1"
 peers="P0-naive,P2b-sdpa-mem-eff,P2c-sdpa-flash,P2d-sdpa-cudnn,P3-triton,P4-fa2,P4h-fa3"
 own="P5-attnc,P6-cudnn,P7-hand,P7-hand-naive"
 decoders="D0-naive-kv,D2-sdpa,D3-fa-kvcache,D4-flashinfer,D5-attnc,D6-fa-prefill-at-1,D7-cudnn,D8-hand"
@@ -96,7 +97,7 @@ if [ -n "$experiments" ]; then
   plugins="$plugins --impl hopper-decode=$file:hopper_decode"
 fi
 # shellcheck disable=SC2086
-run smoke --suite smoke $fast --impl "$peers,$own,$decoders"
+run smoke 100 --suite smoke $fast --impl "$peers,$own,$decoders"
 
 cat >"$out/cells.yaml" <<'YAML'
 bench: 1
@@ -108,11 +109,11 @@ cells:
 YAML
 wait
 # shellcheck disable=SC2086
-run cells --suite "$out/cells.yaml" --reps 3 --min-samples 10 --time-cap 0.25 \
+run cells 110 --suite "$out/cells.yaml" --reps 3 --min-samples 10 --time-cap 0.25 \
   --impl "${peers#P0-naive,},P5-attnc,P6-cudnn,P7-hand" --impl "${decoders#D0-naive-kv,}" $plugins
 # shellcheck disable=SC2086
-run inductor --suite smoke --only 0,6 $fast --impl P1-inductor,P1-inductor-nofuse,P1-inductor-where,D1-inductor
+run inductor 60 --suite smoke --only 0,6 $fast --impl P1-inductor,P1-inductor-nofuse,P1-inductor-where,D1-inductor
 # shellcheck disable=SC2086
-run variants --suite variants --only 0,1,2,3,4 $fast --impl P5-attnc,P8-flex
+run variants 60 --suite variants --only 0,1,2,3,4 $fast --impl P5-attnc,P8-flex
 say "done, rows in $out"
 exit $status

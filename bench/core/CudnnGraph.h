@@ -52,6 +52,7 @@ public:
   }
   SdpaPlan(const SdpaPlan &) = delete;
 
+  /// A null \p handle checks the graph and then finds no engine.
   /// \returns Unsupported where cuDNN has no engine for \p config, with what it said.
   static Result<std::unique_ptr<SdpaPlan>> create(const Api &api, Handle handle,
                                                   const Config &config);

@@ -10,17 +10,11 @@
 
 #include "GpuContext.h"
 #include "Implementation.h"
+#include "TimingRules.h"
 
 #include <functional>
 
 namespace attnc::bench {
-
-/// How many equal copies of the inputs a cell needs: 1 unless graph and cold, else enough to exceed
-/// three times the L2, at most 128, at least 2.
-int copiesNeeded(const Config &config, std::int64_t l2Bytes);
-
-/// Launches in one graph: a multiple of \p copies, together at least \p targetUs long.
-int launchesInGraph(double launchUs, int copies, double targetUs = 200);
 
 /// Enqueues one launch that reads input copy number `copy`.
 using Launch = std::function<Status(int copy)>;

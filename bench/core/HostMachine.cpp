@@ -2,6 +2,7 @@
 #include "HostMachine.h"
 
 #include "Command.h"
+#include "Progress.h"
 #include "Spec.h"
 #include "attnc/Runtime/FileIo.h"
 
@@ -59,7 +60,9 @@ public:
 
   std::variant<std::vector<double>, Refusal> sample(int count) override {
     std::vector<double> out;
-    for (int i = 0; i < count; ++i) {
+    // A process a sample is slow: a turn ends after a second, so that the time cap and Ctrl-C hold.
+    const double start = steadySeconds();
+    for (int i = 0; i < count && (i == 0 || steadySeconds() - start < 1); ++i) {
       auto run = attncRun(compiler, spec, config, "none");
       if (auto *refusal = std::get_if<Refusal>(&run))
         return *refusal;

@@ -27,8 +27,8 @@ Refusal refusalOf(const Status &status);
 class Timed {
 public:
   virtual ~Timed() = default;
-  /// \p count samples in microseconds. A sample is one launch, or one graph replay divided by its
-  /// launches. NaN where the timer gave no number.
+  /// At least one and at most \p count samples in microseconds. A sample is one launch, or one
+  /// graph replay divided by its launches. NaN where the timer gave no number.
   virtual std::variant<std::vector<double>, Refusal> sample(int count) = 0;
 };
 

@@ -12,6 +12,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fmt/format.h>
 #include <random>
 #include <sys/stat.h>
@@ -199,6 +200,12 @@ int runCommandLine(const RunArguments &a) {
   packages.prebuilt = a.packages;
   packages.workDirectory = a.workDirectory.empty() ? defaultWorkDirectory() : a.workDirectory;
   packages.compiler = findTool("attnc");
+  std::error_code error;
+  std::filesystem::create_directories(packages.workDirectory, error);
+  if (error)
+    return fail({StatusCode::Environment,
+                 fmt::format("cannot make the work directory {}: {}; name another by --work-dir",
+                             packages.workDirectory, error.message())});
 
   std::signal(SIGINT, onInterrupt);
   std::signal(SIGTERM, onInterrupt);
@@ -259,7 +266,11 @@ int listCommandLine(const ListArguments &a) {
   PackageSource packages;
   packages.workDirectory = a.compileDirectory + "/.work";
   packages.compiler = findTool("attnc");
-  mkdir(a.compileDirectory.c_str(), 0777);
+  std::error_code error;
+  std::filesystem::create_directories(packages.workDirectory, error);
+  if (error)
+    return fail({StatusCode::Environment,
+                 fmt::format("cannot make {}: {}", packages.workDirectory, error.message())});
   int status = 0;
   std::vector<std::string> made;
   for (const Config &config : suite->cells) {

@@ -2,6 +2,7 @@
 #include "WorkerPeers.h"
 
 #include "Families.h"
+#include "TimingRules.h"
 
 #include "attnc/Runtime/FileIo.h"
 
@@ -71,7 +72,7 @@ public:
 double WorkerPeer::predictBytes(const Config &c) const {
   // The worker holds its own tensors. Implementations with the scores in memory hold them about
   // three times in the tensors' type (scores, weights, mask or a temporary).
-  double bytes = double(c.tensorBytes());
+  double bytes = double(c.tensorBytes()) * copiesNeeded(c, settings.l2Bytes);
   if (name == "P0-naive" || name.rfind("P1-inductor", 0) == 0 || name == "D0-naive-kv" ||
       name == "D1-inductor") {
     bytes +=

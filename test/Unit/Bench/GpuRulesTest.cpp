@@ -1,10 +1,12 @@
 // The rules of GPU measuring that need no GPU: copies, graph sizes, families, names, windows, rows.
+#include "Command.h"
 #include "Families.h"
 #include "GpuMachine.h"
 #include "GpuTimer.h"
 #include "NvmlMonitor.h"
 #include "Truth.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <set>
 
@@ -34,6 +36,31 @@ TEST(GpuTimer, GraphsHoldWholeRounds) {
   EXPECT_EQ(launchesInGraph(10, 8), 24);
   EXPECT_EQ(launchesInGraph(5000, 2), 2);
   EXPECT_EQ(launchesInGraph(0, 1), 256) << "a time of zero does not make an endless graph";
+}
+
+TEST(GpuTimer, TheWorkerHasTheSameRules) {
+  std::string expected;
+  for (std::int64_t n : {16, 4096, 1 << 20})
+    for (double us : {0.0, 7.5, 1000.0}) {
+      Config c;
+      c.regime = "decode";
+      c.n = n;
+      c.launch = "graph";
+      c.headDim = 64;
+      const int copies = copiesNeeded(c, 50 << 20);
+      expected += fmt::format("{} {}\n", copies, launchesInGraph(us, copies));
+    }
+  const CommandResult run =
+      runCommand({"python3", "-c",
+                  "import sys; sys.path.insert(0, sys.argv[1]); import timing\n"
+                  "for n in (16, 4096, 1 << 20):\n"
+                  "  for us in (0.0, 7.5, 1000.0):\n"
+                  "    c = timing.copies_needed({'launch': 'graph', 'cache': 'cold'},\n"
+                  "                             2 * 64 * 2 * (1 + n), 50 << 20)\n"
+                  "    print(c, timing.launches_in_graph(us, c))",
+                  ATTNC_SOURCE_DIR "/bench/peers"},
+                 60);
+  EXPECT_EQ(run.standardOutput, expected) << run.standardError;
 }
 
 TEST(Families, NamesOfRealKernels) {
