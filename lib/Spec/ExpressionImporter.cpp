@@ -263,8 +263,8 @@ ExprPtr Importer::importOp(Operation *op, SpecLoc loc) {
   if (isa<arith::SubIOp, arith::SubFOp>(op))
     return importSubtract(op, loc);
   if (auto extend = dyn_cast<arith::ExtFOp>(op))
-    if (extend.getType().isF32() && extend.getIn().getDefiningOp<attn::LookupOp>())
-      return import(extend.getIn());
+    if (auto narrow = extend.getIn().getDefiningOp<attn::LookupOp>(); narrow && extend.getType().isF32())
+      return importLookup(narrow, loc);
 
   Type operandType = op->getNumOperands() ? op->getOperand(0).getType() : Type();
   bool onBools = operandType && operandType.isInteger(1);

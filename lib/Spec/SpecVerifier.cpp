@@ -20,8 +20,13 @@ public:
   std::vector<SpecFault> run() {
     checkName();
     checkHeads();
-    checkDim("dim.qk", "dim qk", spec.dimQk);
-    checkDim("dim.v", "dim v", spec.dimV);
+    // One number written once is one fault.
+    if (spec.dimQk == spec.dimV) {
+      checkDim("dim", "dim", spec.dimQk);
+    } else {
+      checkDim("dim.qk", "dim qk", spec.dimQk);
+      checkDim("dim.v", "dim v", spec.dimV);
+    }
     checkDTypes();
     checkLengths();
     checkMasks();
@@ -55,15 +60,20 @@ private:
   }
 
   void checkHeads() {
-    bool inRange = true;
-    for (auto [key, count] : {std::pair("q", spec.headsQ), std::pair("kv", spec.headsKv)}) {
+    auto inRange = [&](StringRef key, StringRef what, int64_t count) {
       if (count >= 1 && count <= kMaxHeads)
-        continue;
-      inRange = false;
-      fault(std::string("heads.") + key, std::string("heads ") + key + " is " + number(count) +
-                                             "; allowed are 1 to " + number(kMaxHeads));
+        return true;
+      fault(key, what.str() + " is " + number(count) + "; allowed are 1 to " + number(kMaxHeads));
+      return false;
+    };
+    bool ok;
+    if (spec.headsQ == spec.headsKv) {
+      ok = inRange("heads", "heads", spec.headsQ);
+    } else {
+      bool okQ = inRange("heads.q", "heads q", spec.headsQ);
+      ok = inRange("heads.kv", "heads kv", spec.headsKv) && okQ;
     }
-    if (inRange && spec.headsQ % spec.headsKv != 0)
+    if (ok && spec.headsQ % spec.headsKv != 0)
       fault("heads", "heads q is " + number(spec.headsQ) + " and heads kv is " + number(spec.headsKv) +
                          "; heads q must be a multiple of heads kv (each KV head serves the same number of "
                          "query heads)");

@@ -37,9 +37,9 @@ TEST(SpecLimits, D1_EveryGroupSizeIsLegal) {
 
 // Case S9: zero heads or dims are errors, not divisions by zero.
 TEST(SpecLimits, S9_ZeroHeadsAndDims) {
-  expectFault(spec("0", "64"), "heads q is 0; allowed are 1 to 1024");
+  expectFault(spec("0", "64"), "heads is 0; allowed are 1 to 1024");
   expectFault(spec("{q: 8, kv: 0}", "64"), "t.yaml:4:19: error: heads kv is 0; allowed are 1 to 1024");
-  expectFault(spec("8", "0"), "dim qk is 0; allowed are the multiples of 8 from 8 to 576");
+  expectFault(spec("8", "0"), "dim is 0; allowed are the multiples of 8 from 8 to 576");
   expectFault(spec("8", "{qk: 64, v: 0}"), "t.yaml:5:18: error: dim v is 0; allowed");
 }
 
@@ -47,9 +47,9 @@ TEST(SpecLimits, S9_ZeroHeadsAndDims) {
 TEST(SpecLimits, D3_HeadDims) {
   for (int dim : {8, 40, 56, 72, 80, 96, 104, 112, 136, 160, 192, 224, 512, 576})
     expectValid(spec("8", std::to_string(dim)));
-  expectFault(spec("8", "100"), "t.yaml:5:6: error: dim qk is 100; allowed are the multiples of 8 from 8 to 576 "
+  expectFault(spec("8", "100"), "t.yaml:5:6: error: dim is 100; allowed are the multiples of 8 from 8 to 576 "
                                 "(8, 16, 24, …, 64, …, 128, …, 256, …, 576); pad q, k and v with zeros to 104");
-  expectFault(spec("8", "584"), "dim qk is 584; allowed");
+  expectFault(spec("8", "584"), "dim is 584; allowed");
 }
 
 // Case P4: any page size from 1; what the docs and the check say is the same.
@@ -70,7 +70,7 @@ TEST(SpecLimits, AbsurdSizes) {
   expectFault(spec("0x10", "64"), "heads is '0x10'; it must be an integer");
   expectFault(spec("08", "64"), "heads is '08'; it must be an integer");
   expectFault(spec("\"8\"", "64"), "quoted string; write the integer without quotes");
-  expectFault(spec("5000", "64"), "heads q is 5000; allowed are 1 to 1024");
+  expectFault(spec("5000", "64"), "heads is 5000; allowed are 1 to 1024");
   expectFault(prefillWith("mask: {window: [99999999999, 0]}\n"), "the window's left is 99999999999; allowed are integers from -1");
 }
 

@@ -109,6 +109,11 @@ TEST(SpecModule, RoundTripsOfExpressions) {
     expectRoundTrip(prefillWith(std::string(args) + "score: \"" + score + "\"\n"));
 }
 
+// What parses never comes back opaque, at the very limit of nesting either.
+TEST(SpecModule, RoundTripOfTheDeepestExpression) {
+  expectRoundTrip(prefillWith("args: {half: \"bf16[?]\"}\nscore: \"half[" + std::string(126, '-') + "h]\"\n"));
+}
+
 // A bias rides on whatever the score is.
 TEST(SpecModule, BiasIsRecognised) {
   expectRoundTrip(prefillWith("bias: f32\n"));
