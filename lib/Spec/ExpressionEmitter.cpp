@@ -181,10 +181,9 @@ Value ExpressionEmitter::emitBool(const ExprNode &node, Location loc, ValueRange
 }
 
 Value ExpressionEmitter::emit(const ExprNode &node) {
-  Location loc =
-      node.loc.line
-          ? Location(FileLineColLoc::get(builder.getContext(), fileName, node.loc.line, node.loc.column))
-          : builder.getUnknownLoc();
+  Location loc = node.loc.line ? Location(FileLineColLoc::get(builder.getContext(), fileName,
+                                                              node.loc.line, node.loc.column))
+                               : builder.getUnknownLoc();
   switch (node.op) {
   case ExprOp::Literal:
     if (node.type == ExprType::F32)

@@ -17,7 +17,8 @@ namespace {
 
 class Importer {
 public:
-  Importer(Block &block, ExprRole role, llvm::function_ref<StringRef(Value)> names, std::string &why)
+  Importer(Block &block, ExprRole role, llvm::function_ref<StringRef(Value)> names,
+           std::string &why)
       : block(block), role(role), names(names), why(why) {}
 
   ExprPtr import(Value value);
@@ -251,7 +252,9 @@ std::optional<ExprOp> simpleOp(Operation *op) {
 
 ExprPtr Importer::importOp(Operation *op, SpecLoc loc) {
   StringRef name = op->getName().getStringRef();
-  auto unknown = [&] { return fail("the region holds '" + name.str() + "', which has no expression"); };
+  auto unknown = [&] {
+    return fail("the region holds '" + name.str() + "', which has no expression");
+  };
   if (op->getBlock() != &block || op->getNumResults() != 1)
     return unknown();
   if (isQueryPosition(op))
@@ -263,7 +266,8 @@ ExprPtr Importer::importOp(Operation *op, SpecLoc loc) {
   if (isa<arith::SubIOp, arith::SubFOp>(op))
     return importSubtract(op, loc);
   if (auto extend = dyn_cast<arith::ExtFOp>(op))
-    if (auto narrow = extend.getIn().getDefiningOp<attn::LookupOp>(); narrow && extend.getType().isF32())
+    if (auto narrow = extend.getIn().getDefiningOp<attn::LookupOp>();
+        narrow && extend.getType().isF32())
       return importLookup(narrow, loc);
 
   Type operandType = op->getNumOperands() ? op->getOperand(0).getType() : Type();
@@ -285,7 +289,8 @@ ExprPtr Importer::importOp(Operation *op, SpecLoc loc) {
           return nullptr;
         node->operands.push_back(std::move(tree));
       }
-      return tensor.empty() ? fail("the region reads a tensor without a spec name") : std::move(node);
+      return tensor.empty() ? fail("the region reads a tensor without a spec name")
+                            : std::move(node);
     }
     std::optional<ExprOp> comparison = comparisonOf(compare.getPredicate());
     if (!comparison || (!onBools && !operandType.isInteger(32)))

@@ -43,8 +43,9 @@ Token ExpressionLexer::number() {
       return fail(end - position, "found an exponent without digits; write it as 1e-3");
   }
   if (end < text.size() && (isAlnum(text[end]) || text[end] == '_'))
-    return fail(end - position + 1,
-                "found a letter after a number; write a product with '*' and numbers as 1, 0.5 or 1e-3");
+    return fail(
+        end - position + 1,
+        "found a letter after a number; write a product with '*' and numbers as 1, 0.5 or 1e-3");
   return take(isFloat ? TokenKind::Float : TokenKind::Int, end - position);
 }
 
@@ -68,29 +69,30 @@ Token ExpressionLexer::next() {
     const char *spelling;
     TokenKind kind;
     const char *advice; // for spellings of other languages
-  } table[] = {{"**", TokenKind::Error, "'**' is not an operator; write a product, or exp2(b * log2(a))"},
-               {"//", TokenKind::SlashSlash, nullptr},
-               {"<=", TokenKind::Le, nullptr},
-               {">=", TokenKind::Ge, nullptr},
-               {"==", TokenKind::EqEq, nullptr},
-               {"!=", TokenKind::NotEq, nullptr},
-               {"&", TokenKind::Error, "'&' is not an operator; write 'and'"},
-               {"|", TokenKind::Error, "'|' is not an operator; write 'or'"},
-               {"!", TokenKind::Error, "'!' is not an operator; write 'not'"},
-               {"=", TokenKind::Error, "'=' is not an operator; compare with '=='"},
-               {"?", TokenKind::Error, "'?' is not an operator; write 'x if c else y'"},
-               {"(", TokenKind::LParen, nullptr},
-               {")", TokenKind::RParen, nullptr},
-               {"[", TokenKind::LBracket, nullptr},
-               {"]", TokenKind::RBracket, nullptr},
-               {",", TokenKind::Comma, nullptr},
-               {"+", TokenKind::Plus, nullptr},
-               {"-", TokenKind::Minus, nullptr},
-               {"*", TokenKind::Star, nullptr},
-               {"/", TokenKind::Slash, nullptr},
-               {"%", TokenKind::Percent, nullptr},
-               {"<", TokenKind::Lt, nullptr},
-               {">", TokenKind::Gt, nullptr}};
+  } table[] = {
+      {"**", TokenKind::Error, "'**' is not an operator; write a product, or exp2(b * log2(a))"},
+      {"//", TokenKind::SlashSlash, nullptr},
+      {"<=", TokenKind::Le, nullptr},
+      {">=", TokenKind::Ge, nullptr},
+      {"==", TokenKind::EqEq, nullptr},
+      {"!=", TokenKind::NotEq, nullptr},
+      {"&", TokenKind::Error, "'&' is not an operator; write 'and'"},
+      {"|", TokenKind::Error, "'|' is not an operator; write 'or'"},
+      {"!", TokenKind::Error, "'!' is not an operator; write 'not'"},
+      {"=", TokenKind::Error, "'=' is not an operator; compare with '=='"},
+      {"?", TokenKind::Error, "'?' is not an operator; write 'x if c else y'"},
+      {"(", TokenKind::LParen, nullptr},
+      {")", TokenKind::RParen, nullptr},
+      {"[", TokenKind::LBracket, nullptr},
+      {"]", TokenKind::RBracket, nullptr},
+      {",", TokenKind::Comma, nullptr},
+      {"+", TokenKind::Plus, nullptr},
+      {"-", TokenKind::Minus, nullptr},
+      {"*", TokenKind::Star, nullptr},
+      {"/", TokenKind::Slash, nullptr},
+      {"%", TokenKind::Percent, nullptr},
+      {"<", TokenKind::Lt, nullptr},
+      {">", TokenKind::Gt, nullptr}};
   for (const auto &entry : table) {
     if (!rest.starts_with(entry.spelling))
       continue;

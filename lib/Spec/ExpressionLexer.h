@@ -9,10 +9,28 @@
 namespace attnc {
 
 enum class TokenKind {
-  End, Error, Name, Int, Float,
-  LParen, RParen, LBracket, RBracket, Comma,
-  Plus, Minus, Star, Slash, SlashSlash, Percent,
-  Lt, Le, Gt, Ge, EqEq, NotEq
+  End,
+  Error,
+  Name,
+  Int,
+  Float,
+  LParen,
+  RParen,
+  LBracket,
+  RBracket,
+  Comma,
+  Plus,
+  Minus,
+  Star,
+  Slash,
+  SlashSlash,
+  Percent,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  EqEq,
+  NotEq
 };
 
 /// A token is a piece of the text; `offset` is where it starts.

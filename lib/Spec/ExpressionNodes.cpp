@@ -19,10 +19,12 @@ const char *exprTypeName(ExprType type) {
 
 ArrayRef<ExprFunction> exprFunctions() {
   static const ExprFunction table[] = {
-      {"abs", ExprOp::Abs, 1, 1},     {"min", ExprOp::Min, 2, 16},    {"max", ExprOp::Max, 2, 16},
-      {"exp", ExprOp::Exp, 1, 1},     {"exp2", ExprOp::Exp2, 1, 1},   {"log", ExprOp::Log, 1, 1},
-      {"log2", ExprOp::Log2, 1, 1},   {"sqrt", ExprOp::Sqrt, 1, 1},   {"tanh", ExprOp::Tanh, 1, 1},
-      {"floor", ExprOp::Floor, 1, 1}, {"where", ExprOp::Select, 3, 3}, {"int", ExprOp::ToInt, 1, 1},
+      {"abs", ExprOp::Abs, 1, 1},      {"min", ExprOp::Min, 2, 16},
+      {"max", ExprOp::Max, 2, 16},     {"exp", ExprOp::Exp, 1, 1},
+      {"exp2", ExprOp::Exp2, 1, 1},    {"log", ExprOp::Log, 1, 1},
+      {"log2", ExprOp::Log2, 1, 1},    {"sqrt", ExprOp::Sqrt, 1, 1},
+      {"tanh", ExprOp::Tanh, 1, 1},    {"floor", ExprOp::Floor, 1, 1},
+      {"where", ExprOp::Select, 3, 3}, {"int", ExprOp::ToInt, 1, 1},
       {"float", ExprOp::ToFloat, 1, 1}};
   return table;
 }
@@ -33,10 +35,10 @@ ArrayRef<StringRef> exprPositionNames() {
 }
 
 ArrayRef<StringRef> expressionReservedNames() {
-  static const StringRef names[] = {"s",     "b",    "h",    "q_pos", "q_idx", "kv_pos", "len_q",
-                                    "len_kv", "abs", "min",  "max",   "exp",   "exp2",   "log",
-                                    "log2",  "sqrt", "tanh", "floor", "where", "int",    "float",
-                                    "and",   "or",   "not",  "if",    "else",  "true",   "false"};
+  static const StringRef names[] = {"s",      "b",    "h",    "q_pos", "q_idx", "kv_pos", "len_q",
+                                    "len_kv", "abs",  "min",  "max",   "exp",   "exp2",   "log",
+                                    "log2",   "sqrt", "tanh", "floor", "where", "int",    "float",
+                                    "and",    "or",   "not",  "if",    "else",  "true",   "false"};
   return names;
 }
 
@@ -103,8 +105,8 @@ static bool isZero(const ExprNode &node) {
 }
 
 /// What the op makes of its operands: the rules in one switch.
-static bool checkTypes(ExprOp op, std::vector<ExprPtr> &operands, ExprType &type, std::string &fault,
-                       unsigned &culprit) {
+static bool checkTypes(ExprOp op, std::vector<ExprPtr> &operands, ExprType &type,
+                       std::string &fault, unsigned &culprit) {
   auto needNumbers = [&](const char *what) {
     int index = firstBool(operands);
     if (index < 0)
@@ -179,8 +181,8 @@ static bool checkTypes(ExprOp op, std::vector<ExprPtr> &operands, ExprType &type
       return false;
     if ((operands[1]->type == ExprType::Bool) != (operands[2]->type == ExprType::Bool)) {
       culprit = 2;
-      fault = std::string("the two branches have types ") + exprTypeName(operands[1]->type) + " and " +
-              exprTypeName(operands[2]->type) + "; make them one type";
+      fault = std::string("the two branches have types ") + exprTypeName(operands[1]->type) +
+              " and " + exprTypeName(operands[2]->type) + "; make them one type";
       return false;
     }
     promotePair(operands[1], operands[2]);

@@ -24,21 +24,20 @@ struct BinaryOperator {
   int precedence;
 };
 
-const BinaryOperator binaryOperators[] = {
-    {TokenKind::Name, "or", ExprOp::Or, kOr},
-    {TokenKind::Name, "and", ExprOp::And, kAnd},
-    {TokenKind::Lt, "", ExprOp::Lt, kCompare},
-    {TokenKind::Le, "", ExprOp::Le, kCompare},
-    {TokenKind::Gt, "", ExprOp::Gt, kCompare},
-    {TokenKind::Ge, "", ExprOp::Ge, kCompare},
-    {TokenKind::EqEq, "", ExprOp::Eq, kCompare},
-    {TokenKind::NotEq, "", ExprOp::Ne, kCompare},
-    {TokenKind::Plus, "", ExprOp::Add, kSum},
-    {TokenKind::Minus, "", ExprOp::Sub, kSum},
-    {TokenKind::Star, "", ExprOp::Mul, kProduct},
-    {TokenKind::Slash, "", ExprOp::Div, kProduct},
-    {TokenKind::SlashSlash, "", ExprOp::FloorDiv, kProduct},
-    {TokenKind::Percent, "", ExprOp::Mod, kProduct}};
+const BinaryOperator binaryOperators[] = {{TokenKind::Name, "or", ExprOp::Or, kOr},
+                                          {TokenKind::Name, "and", ExprOp::And, kAnd},
+                                          {TokenKind::Lt, "", ExprOp::Lt, kCompare},
+                                          {TokenKind::Le, "", ExprOp::Le, kCompare},
+                                          {TokenKind::Gt, "", ExprOp::Gt, kCompare},
+                                          {TokenKind::Ge, "", ExprOp::Ge, kCompare},
+                                          {TokenKind::EqEq, "", ExprOp::Eq, kCompare},
+                                          {TokenKind::NotEq, "", ExprOp::Ne, kCompare},
+                                          {TokenKind::Plus, "", ExprOp::Add, kSum},
+                                          {TokenKind::Minus, "", ExprOp::Sub, kSum},
+                                          {TokenKind::Star, "", ExprOp::Mul, kProduct},
+                                          {TokenKind::Slash, "", ExprOp::Div, kProduct},
+                                          {TokenKind::SlashSlash, "", ExprOp::FloorDiv, kProduct},
+                                          {TokenKind::Percent, "", ExprOp::Mod, kProduct}};
 
 const BinaryOperator *findBinary(const Token &token) {
   for (const BinaryOperator &entry : binaryOperators)
@@ -51,8 +50,8 @@ bool isKeyword(StringRef text) {
   return text == "and" || text == "or" || text == "not" || text == "if" || text == "else";
 }
 
-/// A level of the tree costs at most two of the parser (its own and a parenthesis); the rest is room
-/// for parentheses that say nothing.
+/// A level of the tree costs at most two of the parser (its own and a parenthesis); the rest is
+/// room for parentheses that say nothing.
 constexpr unsigned kMaxRecursion = 4 * kMaxExpressionDepth;
 
 class ExpressionParser {
@@ -249,13 +248,15 @@ ExprPtr ExpressionParser::parseLiteral() {
   if (literal.kind == TokenKind::Int) {
     uint64_t value = 0;
     if (literal.text.getAsInteger(10, value) || value > INT32_MAX)
-      return fail(literal.offset, "integer " + literal.text.str() +
-                                      " does not fit i32 (at most 2147483647); write it as a float");
+      return fail(literal.offset,
+                  "integer " + literal.text.str() +
+                      " does not fit i32 (at most 2147483647); write it as a float");
     return makeInt(static_cast<int64_t>(value), loc);
   }
   float value = std::strtof(literal.text.str().c_str(), nullptr);
   if (!std::isfinite(value))
-    return fail(literal.offset, "number " + literal.text.str() + " does not fit f32 (at most 3.4e38)");
+    return fail(literal.offset,
+                "number " + literal.text.str() + " does not fit f32 (at most 3.4e38)");
   return makeFloat(value, loc);
 }
 
@@ -288,9 +289,10 @@ ExprPtr ExpressionParser::parseNamed() {
     SmallVector<StringRef> candidates;
     for (const ExprFunction &known : exprFunctions())
       candidates.push_back(known.name);
-    return fail(offset, "unknown function '" + name.str() + "'" + didYouMean(name, candidates) +
-                            "; known: abs, min, max, exp, exp2, log, log2, sqrt, tanh, floor, where, "
-                            "int, float");
+    return fail(offset,
+                "unknown function '" + name.str() + "'" + didYouMean(name, candidates) +
+                    "; known: abs, min, max, exp, exp2, log, log2, sqrt, tanh, floor, where, "
+                    "int, float");
   }
   if (name == "true" || name == "false")
     return makeBool(name == "true", loc);
@@ -299,7 +301,8 @@ ExprPtr ExpressionParser::parseNamed() {
     if (arg->isTensor())
       return parseLookup(*arg, offset);
     if (token.kind == TokenKind::LBracket)
-      return fail(token.offset, "'" + name.str() + "' is a scalar; only tensor arguments are indexed");
+      return fail(token.offset,
+                  "'" + name.str() + "' is a scalar; only tensor arguments are indexed");
     return makeName(name, arg->dtype == DType::F32 ? ExprType::F32 : ExprType::I32, loc);
   }
   if (name == "s") {
@@ -329,8 +332,9 @@ ExprPtr ExpressionParser::parseCall(const ExprFunction &function, size_t offset)
     operands.push_back(std::move(operand));
   }
   if (operands.size() < function.minOperands)
-    return fail(token.offset, function.name.str() + " takes " + std::to_string(function.minOperands) +
-                                  " operand(s), found " + std::to_string(operands.size()));
+    return fail(token.offset, function.name.str() + " takes " +
+                                  std::to_string(function.minOperands) + " operand(s), found " +
+                                  std::to_string(operands.size()));
   advance(); // ')'
   if (function.op != ExprOp::Min && function.op != ExprOp::Max)
     return node(function.op, std::move(operands), offset, offsets);
@@ -349,7 +353,8 @@ ExprPtr ExpressionParser::parseLookup(const SpecArg &arg, size_t offset) {
   size_t rank = arg.shape.size();
   if (token.kind != TokenKind::LBracket)
     return fail(offset, "'" + arg.name + "' is a tensor of rank " + std::to_string(rank) +
-                            "; index it, as in " + arg.name + "[" + (rank > 1 ? "h, kv_pos" : "h") + "]");
+                            "; index it, as in " + arg.name + "[" + (rank > 1 ? "h, kv_pos" : "h") +
+                            "]");
   advance();
   auto lookup = std::make_unique<ExprNode>();
   lookup->op = ExprOp::Lookup;
@@ -373,9 +378,11 @@ ExprPtr ExpressionParser::parseLookup(const SpecArg &arg, size_t offset) {
       break;
   }
   if (lookup->operands.size() != rank)
-    return fail(offset, "'" + arg.name + "' has rank " + std::to_string(rank) + ", found " +
-                            (lookup->operands.size() > rank ? "more" :
-                             std::to_string(lookup->operands.size())) + " indices");
+    return fail(
+        offset,
+        "'" + arg.name + "' has rank " + std::to_string(rank) + ", found " +
+            (lookup->operands.size() > rank ? "more" : std::to_string(lookup->operands.size())) +
+            " indices");
   advance(); // ']'
   return lookup;
 }

@@ -11,7 +11,18 @@ namespace attnc {
 namespace {
 
 /// As in the parser; a node is put in parentheses where its own is below what its place needs.
-enum Precedence : int { kLowest = 0, kIf, kOr, kAnd, kNot, kCompare, kSum, kProduct, kUnary, kAtom };
+enum Precedence : int {
+  kLowest = 0,
+  kIf,
+  kOr,
+  kAnd,
+  kNot,
+  kCompare,
+  kSum,
+  kProduct,
+  kUnary,
+  kAtom
+};
 
 struct Infix {
   const char *text;
@@ -110,7 +121,8 @@ private:
   }
 
   /// Prints two operands that promote each other: a cast that the other one implies is left out.
-  void splitPair(const ExprNode &node, unsigned first, const ExprNode *&left, const ExprNode *&right) {
+  void splitPair(const ExprNode &node, unsigned first, const ExprNode *&left,
+                 const ExprNode *&right) {
     left = node.operands[first].get();
     right = node.operands[first + 1].get();
     if (node.op == ExprOp::Div) {

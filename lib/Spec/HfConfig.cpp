@@ -46,7 +46,8 @@ private:
   }
   void note(const std::string &message) { notes.push_back(message); }
 
-  /// The field as an integer from 1 to 2^20; `fallback` when it is absent or null, -1 for "required".
+  /// The field as an integer from 1 to 2^20; `fallback` when it is absent or null, -1 for
+  /// "required".
   bool readInt(const json::Object &object, StringRef key, int64_t fallback, int64_t &out);
   bool readFloat(const json::Object &object, StringRef key, double &out, bool &present);
   static bool isTrue(const json::Object &object, StringRef key, bool fallback) {
@@ -85,16 +86,23 @@ private:
 };
 
 ArrayRef<HfReader::Model> HfReader::models() {
-  static const Model table[] = {
-      {"llama", &HfReader::llama},          {"mistral", &HfReader::llama},
-      {"mixtral", &HfReader::llama},        {"phi3", &HfReader::llama},
-      {"gemma", &HfReader::llama},          {"qwen2", &HfReader::qwen2},
-      {"qwen3", &HfReader::qwen2},          {"gemma2", &HfReader::gemma2},
-      {"gpt_oss", &HfReader::gptOss},       {"bloom", &HfReader::bloom},
-      {"mpt", &HfReader::mpt},              {"bert", &HfReader::bert},
-      {"roberta", &HfReader::bert},         {"t5", &HfReader::t5},
-      {"deepseek_v2", &HfReader::deepseek}, {"deepseek_v3", &HfReader::deepseek},
-      {"paligemma", &HfReader::paligemma}};
+  static const Model table[] = {{"llama", &HfReader::llama},
+                                {"mistral", &HfReader::llama},
+                                {"mixtral", &HfReader::llama},
+                                {"phi3", &HfReader::llama},
+                                {"gemma", &HfReader::llama},
+                                {"qwen2", &HfReader::qwen2},
+                                {"qwen3", &HfReader::qwen2},
+                                {"gemma2", &HfReader::gemma2},
+                                {"gpt_oss", &HfReader::gptOss},
+                                {"bloom", &HfReader::bloom},
+                                {"mpt", &HfReader::mpt},
+                                {"bert", &HfReader::bert},
+                                {"roberta", &HfReader::bert},
+                                {"t5", &HfReader::t5},
+                                {"deepseek_v2", &HfReader::deepseek},
+                                {"deepseek_v3", &HfReader::deepseek},
+                                {"paligemma", &HfReader::paligemma}};
   return table;
 }
 
@@ -138,8 +146,9 @@ bool HfReader::readHeads(StringRef headsKey, StringRef hiddenKey, int64_t defaul
     if (!readInt(*config, hiddenKey, -1, hidden))
       return false;
     if (hidden % spec.headsQ)
-      return error(hiddenKey, "'" + hiddenKey + "' is " + Twine(hidden) + ", not a multiple of the " +
-                                  Twine(spec.headsQ) + " heads, and there is no 'head_dim'");
+      return error(hiddenKey, "'" + hiddenKey + "' is " + Twine(hidden) +
+                                  ", not a multiple of the " + Twine(spec.headsQ) +
+                                  " heads, and there is no 'head_dim'");
     dim = hidden / spec.headsQ;
   }
   spec.dimQk = spec.dimV = dim;
@@ -165,8 +174,9 @@ bool HfReader::addExpression(const std::string &score) {
   SpecScore part;
   part.kind = SpecScore::Kind::Expression;
   std::string fault;
-  part.expression = parseExpression(score, ExprRole::Score, spec.args, [](size_t) { return SpecLoc(); },
-                                    [&](size_t, const std::string &message) { fault = message; });
+  part.expression = parseExpression(
+      score, ExprRole::Score, spec.args, [](size_t) { return SpecLoc(); },
+      [&](size_t, const std::string &message) { fault = message; });
   if (!part.expression)
     return error("", "internal: the score '" + score + "' is not an expression: " + fault);
   spec.scores.push_back(std::move(part));
@@ -176,7 +186,8 @@ bool HfReader::addExpression(const std::string &score) {
 bool HfReader::decodeNeedsDecoder(const char *model) {
   if (options.kind == SpecKind::Prefill)
     return true;
-  return error("model_type", std::string(model) + " is an encoder and never decodes; use --kind prefill");
+  return error("model_type",
+               std::string(model) + " is an encoder and never decodes; use --kind prefill");
 }
 
 bool HfReader::llama() {
@@ -226,7 +237,8 @@ bool HfReader::bloom() {
   spec.scores.push_back(score);
   // Older BLOOM configurations say n_head and n_embed.
   bool old = !config->get("num_attention_heads") && config->get("n_head");
-  return readHeads(old ? "n_head" : "num_attention_heads", config->get("hidden_size") ? "hidden_size" : "n_embed");
+  return readHeads(old ? "n_head" : "num_attention_heads",
+                   config->get("hidden_size") ? "hidden_size" : "n_embed");
 }
 
 bool HfReader::mpt() {
@@ -273,7 +285,8 @@ bool HfReader::bert() {
 bool HfReader::t5() {
   // No scaling of logits; a learnt bias by bucketed distance, which is constant beyond the largest.
   int64_t distance = 128;
-  if (!readInt(*config, "num_heads", -1, spec.headsQ) || !readInt(*config, "d_kv", -1, spec.dimQk) ||
+  if (!readInt(*config, "num_heads", -1, spec.headsQ) ||
+      !readInt(*config, "d_kv", -1, spec.dimQk) ||
       !readInt(*config, "relative_attention_max_distance", 128, distance))
     return false;
   spec.headsKv = spec.headsQ;
@@ -291,15 +304,17 @@ bool HfReader::t5() {
                : "'rel' holds the bias of each head at distances -" + d + " to " + d +
                      " (key minus query), expanded from the model's buckets");
   return addExpression(decoder ? "s + rel[h, min(max(q_pos - kv_pos, 0), " + d + ")]"
-                               : "s + rel[h, min(max(kv_pos - q_pos, -" + d + "), " + d + ") + " + d + "]");
+                               : "s + rel[h, min(max(kv_pos - q_pos, -" + d + "), " + d + ") + " +
+                                     d + "]");
 }
 
 bool HfReader::deepseek() {
   addCausal();
   int64_t nope = 0, rope = 0, value = 0, rank = 0;
-  if (!readInt(*config, "num_attention_heads", -1, spec.headsQ) || !readInt(*config, "qk_nope_head_dim", -1, nope) ||
-      !readInt(*config, "qk_rope_head_dim", -1, rope) || !readInt(*config, "v_head_dim", -1, value) ||
-      !readInt(*config, "kv_lora_rank", -1, rank))
+  if (!readInt(*config, "num_attention_heads", -1, spec.headsQ) ||
+      !readInt(*config, "qk_nope_head_dim", -1, nope) ||
+      !readInt(*config, "qk_rope_head_dim", -1, rope) ||
+      !readInt(*config, "v_head_dim", -1, value) || !readInt(*config, "kv_lora_rank", -1, rank))
     return false;
   // YaRN multiplies the logits by (0.1 · mscale_all_dim · ln factor + 1)².
   double scale = 1.0 / std::sqrt(static_cast<double>(nope + rope));
@@ -307,7 +322,8 @@ bool HfReader::deepseek() {
   if (const json::Object *scaling = config->getObject("rope_scaling")) {
     double factor = 1, mscale = 0;
     bool hasFactor = false, hasScale = false;
-    if (!readFloat(*scaling, "factor", factor, hasFactor) || !readFloat(*scaling, "mscale_all_dim", mscale, hasScale))
+    if (!readFloat(*scaling, "factor", factor, hasFactor) ||
+        !readFloat(*scaling, "mscale_all_dim", mscale, hasScale))
       return false;
     if (hasFactor && hasScale && factor > 1) {
       double magnitude = 0.1 * mscale * std::log(factor) + 1;
@@ -324,8 +340,8 @@ bool HfReader::deepseek() {
     spec.headsKv = 1;
     spec.dimQk = rank + rope;
     spec.dimV = rank;
-    note("decode is the absorbed form: k is the latent with its rope part, v its first " + std::to_string(rank) +
-         " columns");
+    note("decode is the absorbed form: k is the latent with its rope part, v its first " +
+         std::to_string(rank) + " columns");
   }
   if (custom)
     spec.scale = static_cast<float>(scale);
@@ -386,7 +402,8 @@ void HfReader::readName(StringRef modelType) {
 
 std::optional<Spec> HfReader::run() {
   if (text.size() > kMaxConfigBytes) {
-    error("", "the configuration is longer than " + Twine(kMaxConfigBytes) + " bytes, the most allowed");
+    error("", "the configuration is longer than " + Twine(kMaxConfigBytes) +
+                  " bytes, the most allowed");
     return std::nullopt;
   }
   // The JSON parser recurses, so nesting is bounded first.
@@ -415,8 +432,8 @@ std::optional<Spec> HfReader::run() {
     names.push_back(model.type);
   const Model *model = find_if(models(), [&](const Model &m) { return m.type == *type; });
   if (model == models().end()) {
-    error("model_type", "unknown model type '" + type->take_front(64) + "'" + didYouMean(*type, names) +
-                            "; known: " + join(names, ", "));
+    error("model_type", "unknown model type '" + type->take_front(64) + "'" +
+                            didYouMean(*type, names) + "; known: " + join(names, ", "));
     return std::nullopt;
   }
   spec.fileName = sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier().str();
@@ -438,7 +455,8 @@ std::optional<Spec> HfReader::run() {
 
 } // namespace
 
-std::optional<Spec> specFromHf(SourceMgr &sources, const HfOptions &options, std::vector<std::string> &notes) {
+std::optional<Spec> specFromHf(SourceMgr &sources, const HfOptions &options,
+                               std::vector<std::string> &notes) {
   return HfReader(sources, options, notes).run();
 }
 

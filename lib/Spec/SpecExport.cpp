@@ -47,10 +47,14 @@ private:
       emitError(fault.loc.line ? location(fault.loc) : loc) << fault.message;
       return false;
     }
-    bool opaque = llvm::any_of(spec.masks, [](const SpecMask &m) { return m.kind == SpecMask::Kind::Opaque; }) ||
-                  llvm::any_of(spec.scores, [](const SpecScore &s) { return s.kind == SpecScore::Kind::Opaque; });
+    bool opaque =
+        llvm::any_of(spec.masks,
+                     [](const SpecMask &m) { return m.kind == SpecMask::Kind::Opaque; }) ||
+        llvm::any_of(spec.scores,
+                     [](const SpecScore &s) { return s.kind == SpecScore::Kind::Opaque; });
     if (opaque)
-      emitError(loc) << "the spec came from IR with a region that no expression says; compile that IR instead";
+      emitError(loc)
+          << "the spec came from IR with a region that no expression says; compile that IR instead";
     return !opaque;
   }
 
@@ -128,7 +132,8 @@ private:
 
   /// Attributes where every part has one; null where there are none or a region is needed.
   ArrayAttr maskAttributes() {
-    if (spec.masks.empty() || !llvm::all_of(spec.masks, [](const SpecMask &m) { return hasAttribute(m); }))
+    if (spec.masks.empty() ||
+        !llvm::all_of(spec.masks, [](const SpecMask &m) { return hasAttribute(m); }))
       return nullptr;
     llvm::SmallVector<Attribute> attributes;
     MLIRContext *context = builder.getContext();
@@ -167,7 +172,8 @@ private:
     Value visible;
     for (const SpecMask &mask : spec.masks) {
       Value part = emitter.emit(*maskExpression(mask, spec)->root);
-      visible = visible ? Value(arith::AndIOp::create(builder, location(mask.loc), visible, part)) : part;
+      visible =
+          visible ? Value(arith::AndIOp::create(builder, location(mask.loc), visible, part)) : part;
     }
     attn::YieldOp::create(builder, loc, visible);
   }
@@ -185,7 +191,8 @@ private:
       llvm::SmallVector<Value> indices;
       for (unsigned i = 1; i <= 4; ++i)
         indices.push_back(block->getArgument(i));
-      Value bias = attn::LookupOp::create(builder, loc, elementType(*spec.bias), arguments.lookup("bias"), indices);
+      Value bias = attn::LookupOp::create(builder, loc, elementType(*spec.bias),
+                                          arguments.lookup("bias"), indices);
       if (*spec.bias != DType::F32)
         bias = arith::ExtFOp::create(builder, loc, builder.getF32Type(), bias);
       emitter.setScore(arith::AddFOp::create(builder, loc, emitter.getScore(), bias));
@@ -202,10 +209,11 @@ private:
     IntegerAttr page;
     if (spec.pageSize)
       page = builder.getI64IntegerAttr(*spec.pageSize);
-    return Op::create(builder, loc, function.getResultTypes(), arguments.lookup("q"), arguments.lookup("k"),
-                      arguments.lookup("v"), arguments.lookup("kv_lens"), arguments.lookup("cu_seqlens_q"),
-                      arguments.lookup("cu_seqlens_kv"), arguments.lookup("block_table"),
-                      arguments.lookup("sinks"), scale, layout, page, masks, scores, attn::ConfigAttr(), extra...);
+    return Op::create(builder, loc, function.getResultTypes(), arguments.lookup("q"),
+                      arguments.lookup("k"), arguments.lookup("v"), arguments.lookup("kv_lens"),
+                      arguments.lookup("cu_seqlens_q"), arguments.lookup("cu_seqlens_kv"),
+                      arguments.lookup("block_table"), arguments.lookup("sinks"), scale, layout,
+                      page, masks, scores, attn::ConfigAttr(), extra...);
   }
 
   template <typename Op> void fillRegions(Op op, ArrayAttr masks, ArrayAttr scores) {
@@ -244,7 +252,8 @@ private:
 } // namespace
 
 OwningOpRef<ModuleOp> buildModule(const Spec &spec, MLIRContext *context) {
-  context->loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect>();
+  context
+      ->loadDialect<attn::AttnDialect, arith::ArithDialect, func::FuncDialect, math::MathDialect>();
   return Exporter(spec, context).run();
 }
 

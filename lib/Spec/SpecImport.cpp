@@ -21,14 +21,16 @@ public:
       attention = op;
     });
     if (count != 1)
-      return fail(module.getLoc(), "the module holds " + std::to_string(count) +
-                                       " attention ops (attn.prefill, attn.decode); a spec is exactly one");
+      return fail(module.getLoc(),
+                  "the module holds " + std::to_string(count) +
+                      " attention ops (attn.prefill, attn.decode); a spec is exactly one");
     function = attention->getParentOfType<func::FuncOp>();
     if (!function || attention->getParentOp() != function)
       return fail(attention->getLoc(), "the attention op must be in the body of a func.func");
     if (attention.isPartial())
-      return fail(attention->getLoc(), "the attention op gives partial results; a spec describes it before "
-                                       "attn-split-kv");
+      return fail(attention->getLoc(),
+                  "the attention op gives partial results; a spec describes it before "
+                  "attn-split-kv");
     if (auto loc = dyn_cast<FileLineColLoc>(attention->getLoc())) {
       spec.fileName = loc.getFilename().str();
       spec.loc = {loc.getLine(), loc.getColumn()};
@@ -81,9 +83,10 @@ private:
     for (BlockArgument argument : function.getArguments()) {
       auto name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "attn.name");
       if (!name)
-        return failOp("argument " + std::to_string(argument.getArgNumber()) +
-                      " of the function has no attn.name; give it one of q, k, v, kv_lens, cu_seqlens_q, "
-                      "cu_seqlens_kv, block_table, sinks, bias or arg.NAME");
+        return failOp(
+            "argument " + std::to_string(argument.getArgNumber()) +
+            " of the function has no attn.name; give it one of q, k, v, kv_lens, cu_seqlens_q, "
+            "cu_seqlens_kv, block_table, sinks, bias or arg.NAME");
       StringRef text = name.getValue();
       argumentNames[argument] = text;
       if (!text.consume_front("arg."))
@@ -108,13 +111,16 @@ private:
   }
 
   bool readShape() {
-    spec.kind = isa<attn::DecodeOp>(attention.getOperation()) ? SpecKind::Decode : SpecKind::Prefill;
+    spec.kind =
+        isa<attn::DecodeOp>(attention.getOperation()) ? SpecKind::Decode : SpecKind::Prefill;
     if (std::optional<int64_t> limit = attention.getQueryLimit())
       spec.maxQ = *limit;
     auto o = dyn_cast<RankedTensorType>(attention.getO().getType());
-    for (RankedTensorType type : {attention.getQ().getType(), attention.getK().getType(), attention.getV().getType(), o}) {
+    for (RankedTensorType type :
+         {attention.getQ().getType(), attention.getK().getType(), attention.getV().getType(), o}) {
       if (!type || type.getRank() != 4 || type.isDynamicDim(1) || type.isDynamicDim(3))
-        return failOp("q, k, v and o must have rank 4 with static heads (dimension 1) and dim (dimension 3)");
+        return failOp(
+            "q, k, v and o must have rank 4 with static heads (dimension 1) and dim (dimension 3)");
     }
     spec.headsQ = attention.getHeadsQ();
     spec.headsKv = attention.getHeadsKv();
@@ -183,7 +189,8 @@ private:
     mask.loc = spec.loc;
     mask.kind = SpecMask::Kind::Expression;
     std::string why;
-    mask.expression = importExpression(region, ExprRole::Mask, [&](Value v) { return userName(v); }, why);
+    mask.expression =
+        importExpression(region, ExprRole::Mask, [&](Value v) { return userName(v); }, why);
     if (mask.expression) {
       recognise(mask);
     } else {
@@ -227,7 +234,8 @@ private:
     if (auto extend = value.getDefiningOp<arith::ExtFOp>())
       value = extend.getIn();
     auto lookup = value.getDefiningOp<attn::LookupOp>();
-    if (!lookup || argumentNames.lookup(lookup.getTensor()) != "bias" || lookup.getIndices().size() != 4)
+    if (!lookup || argumentNames.lookup(lookup.getTensor()) != "bias" ||
+        lookup.getIndices().size() != 4)
       return nullptr;
     for (auto [index, operand] : llvm::enumerate(lookup.getIndices()))
       if (operand != block.getArgument(static_cast<unsigned>(index) + 1))
@@ -246,8 +254,9 @@ private:
         } else if (auto alibi = dyn_cast<attn::AlibiAttr>(attribute)) {
           score.kind = SpecScore::Kind::Alibi;
           if (alibi.getHeads() != spec.headsQ)
-            return failOp("alibi has the slopes of " + std::to_string(alibi.getHeads()) + " heads, q has " +
-                          std::to_string(spec.headsQ) + "; a spec's alibi has those of its own heads");
+            return failOp("alibi has the slopes of " + std::to_string(alibi.getHeads()) +
+                          " heads, q has " + std::to_string(spec.headsQ) +
+                          "; a spec's alibi has those of its own heads");
         } else {
           attention->emitError() << "scores holds " << attribute << ", which is not a named score";
           return false;
@@ -272,7 +281,8 @@ private:
     score.loc = spec.loc;
     score.kind = SpecScore::Kind::Expression;
     std::string why;
-    score.expression = importExpression(region, ExprRole::Score, [&](Value v) { return userName(v); }, why, root);
+    score.expression =
+        importExpression(region, ExprRole::Score, [&](Value v) { return userName(v); }, why, root);
     if (score.expression) {
       recognise(score);
     } else {

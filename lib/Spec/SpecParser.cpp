@@ -30,9 +30,9 @@ public:
     spec.fileName = sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier().str();
     spec.loc = reader.locate(tree->loc);
     root = &*tree;
-    static const StringRef known[] = {"attn", "name", "kind",  "heads", "dim",   "dtype", "layout", "seq",
-                                      "kv",   "args", "mask",  "score", "bias",  "sinks", "scale",  "out",
-                                      "split_kv"};
+    static const StringRef known[] = {"attn",   "name",  "kind",  "heads", "dim",     "dtype",
+                                      "layout", "seq",   "kv",    "args",  "mask",    "score",
+                                      "bias",   "sinks", "scale", "out",   "split_kv"};
     if (!tree->isMapping()) {
       reader.error(tree->loc, Twine("a spec is a mapping that starts with 'attn: 1'; found ") +
                                   tree->kindName());
@@ -69,7 +69,8 @@ private:
   const YamlNode *require(StringRef key, StringRef example) {
     const YamlNode *node = get(key);
     if (!node && !SpecReader::find(*root, key))
-      reader.error(root->loc, "the spec lacks the key '" + key + "'; add a line such as '" + example + "'");
+      reader.error(root->loc,
+                   "the spec lacks the key '" + key + "'; add a line such as '" + example + "'");
     return node;
   }
 
@@ -166,8 +167,9 @@ private:
     if (const YamlEntry *entry = SpecReader::find(node, "kv")) {
       kvGiven = true;
       if (spec.seq == SpecSeq::Varlen)
-        reader.error(entry->keyLoc, "seq has both 'varlen' and 'kv'; with varlen, the lengths of keys come "
-                                    "from cu_seqlens_kv: remove one");
+        reader.error(entry->keyLoc,
+                     "seq has both 'varlen' and 'kv'; with varlen, the lengths of keys come "
+                     "from cu_seqlens_kv: remove one");
       else if (reader.readChoice(entry->value, "seq.kv", {"dense", "lens"}, choice))
         spec.seq = choice ? SpecSeq::KvLens : SpecSeq::Dense;
     }
@@ -179,12 +181,14 @@ private:
   void readQueryRange(const YamlEntry &entry) {
     places["seq"] = entry.value.loc;
     if (spec.kind == SpecKind::Prefill) {
-      reader.error(entry.keyLoc, "a prefill takes any number of queries; remove 'q', or use 'kind: decode'");
+      reader.error(entry.keyLoc,
+                   "a prefill takes any number of queries; remove 'q', or use 'kind: decode'");
       return;
     }
     const YamlNode &node = entry.value;
     if (!node.isScalar() || node.quoted) {
-      reader.error(node.loc, "seq.q is a range such as 1..8, without quotes; found " + describe(node));
+      reader.error(node.loc,
+                   "seq.q is a range such as 1..8, without quotes; found " + describe(node));
       return;
     }
     StringRef text = node.value;
@@ -195,8 +199,8 @@ private:
     }
     int64_t low;
     if (reader.readInt(text.take_front(dots), node.loc, "the lower end of seq.q", 1, 1, low))
-      reader.readInt(text.drop_front(dots + 2), node.locOf(dots + 2), "the upper end of seq.q", 1, kAnyInt,
-                     spec.maxQ);
+      reader.readInt(text.drop_front(dots + 2), node.locOf(dots + 2), "the upper end of seq.q", 1,
+                     kAnyInt, spec.maxQ);
   }
 
   /// `dense`, `paged(page=N)` or `{paged: {page: N}}`.
@@ -264,7 +268,8 @@ private:
     if (split && !(split->isScalar() && split->value == "auto")) {
       int64_t count;
       if (!split->isScalar() || split->quoted || !llvm::all_of(split->value, isDigit))
-        reader.error(split->loc, "split_kv must be auto or a number of splits; found " + describe(*split));
+        reader.error(split->loc,
+                     "split_kv must be auto or a number of splits; found " + describe(*split));
       else if (reader.readInt(*split, "split_kv", 0, kAnyInt, count))
         spec.splitKv = count;
     }
@@ -298,7 +303,8 @@ private:
     for (const SpecFault &fault : verifySpec(spec)) {
       SMLoc loc;
       if (fault.loc.line)
-        loc = sources.FindLocForLineAndColumn(sources.getMainFileID(), fault.loc.line, fault.loc.column);
+        loc = sources.FindLocForLineAndColumn(sources.getMainFileID(), fault.loc.line,
+                                              fault.loc.column);
       auto place = places.find(fault.key);
       if (place == places.end())
         place = places.find(StringRef(fault.key).split('.').first);
@@ -309,8 +315,9 @@ private:
     // Normal spacing may be longer than what was written.
     size_t length = reader.errorCount() ? 0 : printSpec(spec).size();
     if (length > kMaxSpecBytes)
-      reader.error(root->loc, "the spec is " + Twine(length) + " bytes long in canonical form; at most " +
-                                  Twine(kMaxSpecBytes) + " are allowed");
+      reader.error(root->loc, "the spec is " + Twine(length) +
+                                  " bytes long in canonical form; at most " + Twine(kMaxSpecBytes) +
+                                  " are allowed");
   }
 
   /// An argument that nothing uses must still be passed at every launch.
@@ -328,8 +335,9 @@ private:
     }
     for (const SpecArg &arg : spec.args)
       if (!used.contains(arg.name))
-        reader.warning(sources.FindLocForLineAndColumn(sources.getMainFileID(), arg.loc.line, arg.loc.column),
-                       "argument '" + arg.name + "' is not used by mask or score");
+        reader.warning(
+            sources.FindLocForLineAndColumn(sources.getMainFileID(), arg.loc.line, arg.loc.column),
+            "argument '" + arg.name + "' is not used by mask or score");
   }
 
   static void collectNames(const ExprNode &node, llvm::StringSet<> &names) {
@@ -357,7 +365,8 @@ std::error_code readLimited(sys::fs::file_t file, size_t limit, SmallVectorImpl<
   while (out.size() <= limit) {
     size_t old = out.size();
     out.resize_for_overwrite(old + 16384);
-    Expected<size_t> got = sys::fs::readNativeFile(file, MutableArrayRef<char>(out).drop_front(old));
+    Expected<size_t> got =
+        sys::fs::readNativeFile(file, MutableArrayRef<char>(out).drop_front(old));
     if (!got)
       return errorToErrorCode(got.takeError());
     out.truncate(old + *got);
@@ -383,7 +392,8 @@ std::optional<Spec> parseSpecFile(StringRef path, SourceMgr &sources) {
     failure = readLimited(sys::fs::getStdinHandle(), kMaxSpecBytes, text);
   } else {
     if (sys::fs::is_directory(path))
-      return fileError(sources, path, "is a directory; give a spec file, such as examples/llama3-8b-prefill.yaml");
+      return fileError(sources, path,
+                       "is a directory; give a spec file, such as examples/llama3-8b-prefill.yaml");
     Expected<sys::fs::file_t> file = sys::fs::openNativeFileForRead(path);
     if (!file)
       return fileError(sources, path, "cannot read the spec: " + toString(file.takeError()));
@@ -394,7 +404,9 @@ std::optional<Spec> parseSpecFile(StringRef path, SourceMgr &sources) {
   if (failure)
     return fileError(sources, name, "cannot read the spec: " + failure.message());
   if (text.size() > kMaxSpecBytes)
-    return fileError(sources, name, "the spec is longer than " + Twine(kMaxSpecBytes) + " bytes, the most allowed");
+    return fileError(sources, name,
+                     "the spec is longer than " + Twine(kMaxSpecBytes) +
+                         " bytes, the most allowed");
   return parseSpecText(StringRef(text.data(), text.size()), name, sources);
 }
 
@@ -404,7 +416,9 @@ std::string Spec::symbolName() const {
   return symbol;
 }
 
-double Spec::scaleValue() const { return scale ? *scale : 1.0 / std::sqrt(static_cast<double>(dimQk)); }
+double Spec::scaleValue() const {
+  return scale ? *scale : 1.0 / std::sqrt(static_cast<double>(dimQk));
+}
 
 const SpecArg *Spec::findArg(StringRef argName) const {
   for (const SpecArg &arg : args)

@@ -127,7 +127,8 @@ std::string pairLine(const char *key, const char *first, const char *second, int
   std::string text = std::string(key) + ": ";
   if (a == b)
     return text + std::to_string(a) + "\n";
-  return text + "{" + first + ": " + std::to_string(a) + ", " + second + ": " + std::to_string(b) + "}\n";
+  return text + "{" + first + ": " + std::to_string(a) + ", " + second + ": " + std::to_string(b) +
+         "}\n";
 }
 
 } // namespace
@@ -167,7 +168,8 @@ std::string printSpec(const Spec &spec) {
 
 std::string specHash(const Spec &spec) {
   std::string text = printSpec(spec);
-  auto digest = BLAKE3::hash<32>(ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
+  auto digest =
+      BLAKE3::hash<32>(ArrayRef(reinterpret_cast<const uint8_t *>(text.data()), text.size()));
   return toHex(digest, /*LowerCase=*/true);
 }
 

@@ -53,13 +53,14 @@ const YamlEntry *SpecReader::find(const YamlNode &mapping, StringRef key) {
 
 bool SpecReader::checkKeys(const YamlNode &mapping, StringRef what, ArrayRef<StringRef> known) {
   if (!mapping.isMapping())
-    return error(mapping.loc, what + " is a mapping with the keys " + joinChoices(known) + "; found " +
-                                  mapping.kindName());
+    return error(mapping.loc, what + " is a mapping with the keys " + joinChoices(known) +
+                                  "; found " + mapping.kindName());
   bool ok = true;
   for (const YamlEntry &entry : mapping.entries)
     if (!is_contained(known, entry.key))
-      ok = error(entry.keyLoc, "unknown key '" + StringRef(entry.key).take_front(64) + "' in " + what +
-                                   didYouMean(entry.key, known) + "; allowed: " + joinChoices(known));
+      ok = error(entry.keyLoc, "unknown key '" + StringRef(entry.key).take_front(64) + "' in " +
+                                   what + didYouMean(entry.key, known) +
+                                   "; allowed: " + joinChoices(known));
   return ok;
 }
 
@@ -69,13 +70,15 @@ bool SpecReader::readInt(StringRef text, SMLoc loc, StringRef what, int64_t low,
   StringRef digits = text;
   digits.consume_front("-");
   if (digits.empty() || !all_of(digits, isDigit) || (digits.size() > 1 && digits.front() == '0'))
-    return error(loc, what + " is '" + text.take_front(64) + "'; it must be an integer from " + range);
+    return error(loc,
+                 what + " is '" + text.take_front(64) + "'; it must be an integer from " + range);
   if (text.getAsInteger(10, out) || out < low || out > high)
     return error(loc, what + " is " + text.take_front(64) + "; allowed are integers from " + range);
   return true;
 }
 
-bool SpecReader::readInt(const YamlNode &node, StringRef what, int64_t low, int64_t high, int64_t &out) {
+bool SpecReader::readInt(const YamlNode &node, StringRef what, int64_t low, int64_t high,
+                         int64_t &out) {
   if (!node.isScalar())
     return error(node.loc, what + " must be an integer from " + Twine(low) + " to " + Twine(high) +
                                "; found " + node.kindName());
@@ -89,7 +92,8 @@ bool SpecReader::readPositiveFloat(const YamlNode &node, StringRef what, double 
     return error(node.loc, what + " must be a number above zero, such as 0.125; found " +
                                (node.quoted ? "a quoted string" : node.kindName()));
   StringRef text = node.value;
-  bool plain = !text.empty() && all_of(text, [](char c) { return isDigit(c) || StringRef("+-.eE").contains(c); });
+  bool plain = !text.empty() &&
+               all_of(text, [](char c) { return isDigit(c) || StringRef("+-.eE").contains(c); });
   char *end = nullptr;
   float value = plain ? std::strtof(node.value.c_str(), &end) : 0;
   if (!plain || *end)
@@ -113,7 +117,8 @@ bool SpecReader::readBool(const YamlNode &node, StringRef what, bool &out) {
 bool SpecReader::readChoice(const YamlNode &node, StringRef what, ArrayRef<StringRef> allowed,
                             size_t &out) {
   if (!node.isScalar())
-    return error(node.loc, what + " must be " + joinChoices(allowed) + "; found " + node.kindName());
+    return error(node.loc,
+                 what + " must be " + joinChoices(allowed) + "; found " + node.kindName());
   for (auto [index, name] : llvm::enumerate(allowed)) {
     if (name == node.value) {
       out = index;
@@ -135,7 +140,8 @@ bool SpecReader::readDType(StringRef text, SMLoc loc, StringRef what, ArrayRef<D
                         didYouMean(text, names));
 }
 
-bool SpecReader::readDType(const YamlNode &node, StringRef what, ArrayRef<DType> allowed, DType &out) {
+bool SpecReader::readDType(const YamlNode &node, StringRef what, ArrayRef<DType> allowed,
+                           DType &out) {
   if (!node.isScalar())
     return error(node.loc, what + " must be the name of an element type; found " + node.kindName());
   return readDType(node.value, node.loc, what, allowed, out);

@@ -27,21 +27,23 @@ public:
   /// Null if `mapping` lacks the key.
   static const YamlEntry *find(const YamlNode &mapping, llvm::StringRef key);
   /// Reports keys that are not among `known`, and a node that is no mapping.
-  bool checkKeys(const YamlNode &mapping, llvm::StringRef what, llvm::ArrayRef<llvm::StringRef> known);
+  bool checkKeys(const YamlNode &mapping, llvm::StringRef what,
+                 llvm::ArrayRef<llvm::StringRef> known);
 
   /// A decimal integer within [low, high].
   bool readInt(const YamlNode &node, llvm::StringRef what, int64_t low, int64_t high, int64_t &out);
-  bool readInt(llvm::StringRef text, llvm::SMLoc loc, llvm::StringRef what, int64_t low, int64_t high,
-               int64_t &out);
+  bool readInt(llvm::StringRef text, llvm::SMLoc loc, llvm::StringRef what, int64_t low,
+               int64_t high, int64_t &out);
   /// A number that is finite in f32 and above zero.
   bool readPositiveFloat(const YamlNode &node, llvm::StringRef what, double &out);
   /// true or false.
   bool readBool(const YamlNode &node, llvm::StringRef what, bool &out);
   /// One of `allowed`; sets its index.
-  bool readChoice(const YamlNode &node, llvm::StringRef what, llvm::ArrayRef<llvm::StringRef> allowed,
-                  size_t &out);
+  bool readChoice(const YamlNode &node, llvm::StringRef what,
+                  llvm::ArrayRef<llvm::StringRef> allowed, size_t &out);
   /// An element type among `allowed`.
-  bool readDType(const YamlNode &node, llvm::StringRef what, llvm::ArrayRef<DType> allowed, DType &out);
+  bool readDType(const YamlNode &node, llvm::StringRef what, llvm::ArrayRef<DType> allowed,
+                 DType &out);
   bool readDType(llvm::StringRef text, llvm::SMLoc loc, llvm::StringRef what,
                  llvm::ArrayRef<DType> allowed, DType &out);
 

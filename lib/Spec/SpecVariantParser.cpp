@@ -10,7 +10,8 @@ namespace attnc {
 namespace {
 
 const DType kArgTypes[] = {DType::F16, DType::BF16, DType::F32, DType::I32, DType::Bool};
-const StringRef kMaskKeys[] = {"causal", "window", "window_tokens", "prefix_lm", "document", "expr"};
+const StringRef kMaskKeys[] = {"causal",    "window",   "window_tokens",
+                               "prefix_lm", "document", "expr"};
 const StringRef kScoreKeys[] = {"softcap", "alibi", "expr"};
 
 bool isIdentifier(StringRef text) {
@@ -43,7 +44,8 @@ private:
   ArrayRef<SpecArg> args;
 };
 
-const YamlEntry *VariantReader::onlyEntry(const YamlNode &node, StringRef what, ArrayRef<StringRef> known) {
+const YamlEntry *VariantReader::onlyEntry(const YamlNode &node, StringRef what,
+                                          ArrayRef<StringRef> known) {
   if (!node.isMapping()) {
     reader.error(node.loc, what + " is a name, an expression or one of {" + joinChoices(known) +
                                ": …}; found " + node.kindName());
@@ -58,14 +60,17 @@ const YamlEntry *VariantReader::onlyEntry(const YamlNode &node, StringRef what, 
   return nullptr;
 }
 
-std::shared_ptr<const Expression> VariantReader::readExpression(const YamlNode &node, ExprRole role) {
+std::shared_ptr<const Expression> VariantReader::readExpression(const YamlNode &node,
+                                                                ExprRole role) {
   if (!node.isScalar()) {
     reader.error(node.loc, Twine("an expression is text; found ") + node.kindName());
     return nullptr;
   }
   return parseExpression(
       node.value, role, args, [&](size_t offset) { return reader.locate(node.locOf(offset)); },
-      [&](size_t offset, const std::string &message) { reader.error(node.locOf(offset), message); });
+      [&](size_t offset, const std::string &message) {
+        reader.error(node.locOf(offset), message);
+      });
 }
 
 const SpecArg *VariantReader::readArg(const YamlNode &node, StringRef what, StringRef needs,
@@ -86,7 +91,8 @@ const SpecArg *VariantReader::readArg(const YamlNode &node, StringRef what, Stri
     return nullptr;
   }
   reader.error(node.loc, "'" + StringRef(node.value).take_front(64) + "' is not an argument" +
-                             didYouMean(node.value, names) + "; declare it under 'args' as " + needs);
+                             didYouMean(node.value, names) + "; declare it under 'args' as " +
+                             needs);
   return nullptr;
 }
 
@@ -95,14 +101,16 @@ bool VariantReader::readWindow(const YamlNode &node, SpecMask &mask) {
   mask.kind = SpecMask::Kind::Window;
   if (node.isSequence()) {
     if (node.items.size() != 2)
-      return reader.error(node.loc, "a window has " + Twine(node.items.size()) +
-                                        " numbers; write [left, right], both inclusive, -1 for unbounded");
+      return reader.error(node.loc,
+                          "a window has " + Twine(node.items.size()) +
+                              " numbers; write [left, right], both inclusive, -1 for unbounded");
     return reader.readInt(node.items[0], "the window's left", -1, kMaxWindow, mask.left) &&
            reader.readInt(node.items[1], "the window's right", -1, kMaxWindow, mask.right);
   }
   if (node.isScalar())
-    return reader.error(node.loc, "window takes [left, right], both inclusive; a model's window of W tokens "
-                                  "including the query's own is {window_tokens: W}");
+    return reader.error(node.loc,
+                        "window takes [left, right], both inclusive; a model's window of W tokens "
+                        "including the query's own is {window_tokens: W}");
   if (!reader.checkKeys(node, "window", {"left", "right"}))
     return false;
   const YamlEntry *left = SpecReader::find(node, "left"), *right = SpecReader::find(node, "right");
@@ -144,12 +152,14 @@ bool VariantReader::readNamedMask(const YamlNode &node, SpecMask &mask) {
   mask.kind = prefix ? SpecMask::Kind::PrefixLm : SpecMask::Kind::Document;
   mask.arg = value.value;
   if (prefix)
-    return readArg(value, "prefix_lm", "i32 or i32[?] (one length, or one a sequence)", [](const SpecArg &arg) {
-             return arg.dtype == DType::I32 && arg.shape.size() <= 1;
-           }) != nullptr;
-  return readArg(value, "document", "i32[?, ?] (one id for each sequence and key)", [](const SpecArg &arg) {
-           return arg.dtype == DType::I32 && arg.shape.size() == 2;
-         }) != nullptr;
+    return readArg(value, "prefix_lm", "i32 or i32[?] (one length, or one a sequence)",
+                   [](const SpecArg &arg) {
+                     return arg.dtype == DType::I32 && arg.shape.size() <= 1;
+                   }) != nullptr;
+  return readArg(value, "document", "i32[?, ?] (one id for each sequence and key)",
+                 [](const SpecArg &arg) {
+                   return arg.dtype == DType::I32 && arg.shape.size() == 2;
+                 }) != nullptr;
 }
 
 bool VariantReader::readMask(const YamlNode &node, SpecMask &mask) {
@@ -165,8 +175,8 @@ bool VariantReader::readMask(const YamlNode &node, SpecMask &mask) {
     mask.kind = SpecMask::Kind::CausalTopLeft;
     return true;
   }
-  static const StringRef names[] = {"causal", "causal_top_left", "window", "window_tokens", "prefix_lm",
-                                    "document"};
+  static const StringRef names[] = {"causal",        "causal_top_left", "window",
+                                    "window_tokens", "prefix_lm",       "document"};
   if (is_contained(ArrayRef<StringRef>(names), text))
     return reader.error(node.loc, "mask '" + text + "' needs a value; write {" + text + ": " +
                                       (text == "window"          ? "[4095, 0]"
@@ -174,8 +184,9 @@ bool VariantReader::readMask(const YamlNode &node, SpecMask &mask) {
                                                                  : "argument") +
                                       "}");
   if (isUnknownWord(text))
-    return reader.error(node.loc, "unknown mask '" + text.take_front(64) + "'" + didYouMean(text, names) +
-                                      "; known: " + joinChoices(names) + ", or an expression");
+    return reader.error(node.loc, "unknown mask '" + text.take_front(64) + "'" +
+                                      didYouMean(text, names) + "; known: " + joinChoices(names) +
+                                      ", or an expression");
   mask.kind = SpecMask::Kind::Expression;
   mask.expression = readExpression(node, ExprRole::Mask);
   return mask.expression != nullptr;
@@ -193,8 +204,9 @@ bool VariantReader::readScore(const YamlNode &node, SpecScore &score) {
     if (text == "softcap")
       return reader.error(node.loc, "score 'softcap' needs a value; write {softcap: 50.0}");
     if (isUnknownWord(text))
-      return reader.error(node.loc, "unknown score '" + text.take_front(64) + "'" + didYouMean(text, names) +
-                                        "; known: alibi, {softcap: cap}, {alibi: slopes}, or an expression");
+      return reader.error(node.loc,
+                          "unknown score '" + text.take_front(64) + "'" + didYouMean(text, names) +
+                              "; known: alibi, {softcap: cap}, {alibi: slopes}, or an expression");
     score.kind = SpecScore::Kind::Expression;
     score.expression = readExpression(node, ExprRole::Score);
     return score.expression != nullptr;
@@ -209,9 +221,10 @@ bool VariantReader::readScore(const YamlNode &node, SpecScore &score) {
   if (entry->key == "alibi") {
     score.kind = SpecScore::Kind::AlibiSlopes;
     score.arg = entry->value.value;
-    return readArg(entry->value, "alibi", "f32[?] (one slope a query head)", [](const SpecArg &arg) {
-             return arg.dtype == DType::F32 && arg.shape.size() == 1;
-           }) != nullptr;
+    return readArg(entry->value, "alibi", "f32[?] (one slope a query head)",
+                   [](const SpecArg &arg) {
+                     return arg.dtype == DType::F32 && arg.shape.size() == 1;
+                   }) != nullptr;
   }
   score.kind = SpecScore::Kind::Expression;
   score.loc = reader.locate(entry->value.loc);
@@ -229,21 +242,23 @@ bool readArgType(SpecReader &reader, const YamlNode &node, SpecArg &arg) {
   std::string what = "argument '" + arg.name + "'";
   StringRef text = node.value;
   size_t bracket = text.find('[');
-  if (!reader.readDType(text.take_front(bracket).trim(), node.loc, "the type of " + what, kArgTypes, arg.dtype))
+  if (!reader.readDType(text.take_front(bracket).trim(), node.loc, "the type of " + what, kArgTypes,
+                        arg.dtype))
     return false;
   if (bracket == StringRef::npos)
     return true;
   StringRef dims = text.drop_front(bracket + 1).rtrim();
   if (!dims.consume_back("]"))
-    return reader.error(node.loc, what + " lacks ']'; write a tensor as f32[32, ?], ? for any extent");
+    return reader.error(node.loc,
+                        what + " lacks ']'; write a tensor as f32[32, ?], ? for any extent");
   SmallVector<StringRef> parts;
   dims.split(parts, ',');
   for (StringRef part : parts) {
     int64_t extent = -1;
     size_t offset = static_cast<size_t>(part.trim().data() - text.data());
     if (part.trim() != "?" &&
-        !reader.readInt(part.trim(), node.locOf(offset), "an extent of " + what + " (or ? for any)", 1, INT32_MAX,
-                        extent))
+        !reader.readInt(part.trim(), node.locOf(offset), "an extent of " + what + " (or ? for any)",
+                        1, INT32_MAX, extent))
       return false;
     arg.shape.push_back(extent);
   }
@@ -255,8 +270,8 @@ bool readArgMapping(SpecReader &reader, const YamlNode &node, SpecArg &arg) {
   std::string what = "argument '" + arg.name + "'";
   if (!reader.checkKeys(node, what, {"tensor", "rank", "shape"}))
     return false;
-  const YamlEntry *tensor = SpecReader::find(node, "tensor"), *rank = SpecReader::find(node, "rank"),
-                  *shape = SpecReader::find(node, "shape");
+  const YamlEntry *tensor = SpecReader::find(node, "tensor"),
+                  *rank = SpecReader::find(node, "rank"), *shape = SpecReader::find(node, "shape");
   if (!tensor || (rank != nullptr) == (shape != nullptr))
     return reader.error(node.loc, what + " must have 'tensor' and either 'rank' or 'shape', as in "
                                          "{tensor: f32, rank: 2}");
@@ -270,7 +285,8 @@ bool readArgMapping(SpecReader &reader, const YamlNode &node, SpecArg &arg) {
     return true;
   }
   if (!shape->value.isSequence() || shape->value.items.empty())
-    return reader.error(shape->value.loc, "the shape of " + what + " is a list of extents, as in [32, \"?\"]");
+    return reader.error(shape->value.loc,
+                        "the shape of " + what + " is a list of extents, as in [32, \"?\"]");
   for (const YamlNode &item : shape->value.items) {
     int64_t extent = -1;
     if (!(item.isScalar() && item.value == "?") &&
@@ -285,8 +301,9 @@ bool readArgMapping(SpecReader &reader, const YamlNode &node, SpecArg &arg) {
 
 bool readArgs(SpecReader &reader, const YamlNode &node, std::vector<SpecArg> &args) {
   if (!node.isMapping())
-    return reader.error(node.loc, Twine("args is a mapping from names to types, as in {cap: f32}; found ") +
-                                      node.kindName());
+    return reader.error(node.loc,
+                        Twine("args is a mapping from names to types, as in {cap: f32}; found ") +
+                            node.kindName());
   bool ok = true;
   for (const YamlEntry &entry : node.entries) {
     SpecArg arg;
@@ -297,14 +314,17 @@ bool readArgs(SpecReader &reader, const YamlNode &node, std::vector<SpecArg> &ar
     else if (entry.value.isMapping())
       ok &= readArgMapping(reader, entry.value, arg);
     else
-      ok = reader.error(entry.value.loc, "argument '" + arg.name + "' needs a type, such as f32, i32 or f32[32, ?]; "
-                                                                   "found " + entry.value.kindName());
+      ok = reader.error(entry.value.loc, "argument '" + arg.name +
+                                             "' needs a type, such as f32, i32 or f32[32, ?]; "
+                                             "found " +
+                                             entry.value.kindName());
     args.push_back(std::move(arg));
   }
   return ok;
 }
 
-bool readMasks(SpecReader &reader, const YamlNode &node, ArrayRef<SpecArg> args, std::vector<SpecMask> &masks) {
+bool readMasks(SpecReader &reader, const YamlNode &node, ArrayRef<SpecArg> args,
+               std::vector<SpecMask> &masks) {
   if (node.isScalar() && !node.quoted && node.value == "none")
     return true;
   VariantReader variants(reader, args);

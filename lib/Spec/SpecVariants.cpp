@@ -16,8 +16,8 @@ std::string maskText(const SpecMask &mask) {
     return "q_idx >= kv_pos";
   case SpecMask::Kind::Window: {
     std::string left = "q_pos - kv_pos <= " + std::to_string(mask.left);
-    std::string right = mask.right == 0 ? "q_pos >= kv_pos"
-                                        : "kv_pos - q_pos <= " + std::to_string(mask.right);
+    std::string right =
+        mask.right == 0 ? "q_pos >= kv_pos" : "kv_pos - q_pos <= " + std::to_string(mask.right);
     if (mask.right < 0)
       return left;
     return mask.left < 0 ? right : left + " and " + right;
@@ -47,8 +47,8 @@ std::string scoreText(const SpecScore &score, int64_t headsQ) {
     std::string first = "exp2((h + 1) * " + floatText(-8.0 / static_cast<double>(n)) + ")";
     std::string slope = first;
     if (n != headsQ)
-      slope = "(" + first + " if h < " + std::to_string(n) + " else exp2((2 * (h - " + std::to_string(n) +
-              ") + 1) * " + floatText(-4.0 / static_cast<double>(n)) + "))";
+      slope = "(" + first + " if h < " + std::to_string(n) + " else exp2((2 * (h - " +
+              std::to_string(n) + ") + 1) * " + floatText(-4.0 / static_cast<double>(n)) + "))";
     return "s - " + slope + " * (q_pos - kv_pos)";
   }
   case SpecScore::Kind::AlibiSlopes:
@@ -61,10 +61,10 @@ std::string scoreText(const SpecScore &score, int64_t headsQ) {
   return "";
 }
 
-static std::shared_ptr<const Expression> parseMeaning(const std::string &text, ExprRole role, SpecLoc loc,
-                                                      const Spec &spec) {
-  return parseExpression(text, role, spec.args, [&](size_t) { return loc; },
-                         [](size_t, const std::string &) {});
+static std::shared_ptr<const Expression> parseMeaning(const std::string &text, ExprRole role,
+                                                      SpecLoc loc, const Spec &spec) {
+  return parseExpression(
+      text, role, spec.args, [&](size_t) { return loc; }, [](size_t, const std::string &) {});
 }
 
 std::shared_ptr<const Expression> maskExpression(const SpecMask &mask, const Spec &spec) {

@@ -33,7 +33,8 @@ public:
     checkScores();
     checkArgs();
     if (spec.scale && !isPositive(*spec.scale))
-      fault("scale", "scale is " + std::to_string(*spec.scale) + "; it must be above zero and finite in f32");
+      fault("scale", "scale is " + std::to_string(*spec.scale) +
+                         "; it must be above zero and finite in f32");
     return std::move(faults);
   }
 
@@ -55,8 +56,9 @@ private:
     bool good = !name.empty() && name.size() <= 128 && (isAlpha(name[0]) || name[0] == '_') &&
                 all_of(name, [](char c) { return isAlnum(c) || c == '_' || c == '-'; });
     if (!good)
-      fault("name", "name is '" + StringRef(name).take_front(64).str() +
-                        "'; it must start with a letter and have 1 to 128 letters, digits, '-' and '_'");
+      fault("name",
+            "name is '" + StringRef(name).take_front(64).str() +
+                "'; it must start with a letter and have 1 to 128 letters, digits, '-' and '_'");
   }
 
   void checkHeads() {
@@ -74,65 +76,80 @@ private:
       ok = inRange("heads.kv", "heads kv", spec.headsKv) && okQ;
     }
     if (ok && spec.headsQ % spec.headsKv != 0)
-      fault("heads", "heads q is " + number(spec.headsQ) + " and heads kv is " + number(spec.headsKv) +
-                         "; heads q must be a multiple of heads kv (each KV head serves the same number of "
-                         "query heads)");
+      fault("heads",
+            "heads q is " + number(spec.headsQ) + " and heads kv is " + number(spec.headsKv) +
+                "; heads q must be a multiple of heads kv (each KV head serves the same number of "
+                "query heads)");
   }
 
   void checkDim(StringRef key, const std::string &what, int64_t dim) {
     if (dim >= kDimStep && dim <= kMaxDim && dim % kDimStep == 0)
       return;
-    std::string message = what + " is " + number(dim) + "; allowed are the multiples of " + number(kDimStep) +
-                          " from " + number(kDimStep) + " to " + number(kMaxDim) +
-                          " (8, 16, 24, …, 64, …, 128, …, 256, …, 576)";
+    std::string message = what + " is " + number(dim) + "; allowed are the multiples of " +
+                          number(kDimStep) + " from " + number(kDimStep) + " to " +
+                          number(kMaxDim) + " (8, 16, 24, …, 64, …, 128, …, 256, …, 576)";
     if (dim > 0 && dim < kMaxDim)
-      message += "; pad q, k and v with zeros to " + number((dim + kDimStep - 1) / kDimStep * kDimStep) +
+      message += "; pad q, k and v with zeros to " +
+                 number((dim + kDimStep - 1) / kDimStep * kDimStep) +
                  " and give the scale of the true dim";
     fault(key, message);
   }
 
   void checkDTypes() {
-    for (auto [key, dtype] : {std::pair("q", spec.dtypeQ), std::pair("kv", spec.dtypeKv), std::pair("o", spec.dtypeO)})
+    for (auto [key, dtype] :
+         {std::pair("q", spec.dtypeQ), std::pair("kv", spec.dtypeKv), std::pair("o", spec.dtypeO)})
       if (!isFloat(dtype))
-        fault("dtype", std::string("dtype ") + key + " is " + dtypeName(dtype) + "; allowed are f16, bf16 and f32");
+        fault("dtype", std::string("dtype ") + key + " is " + dtypeName(dtype) +
+                           "; allowed are f16, bf16 and f32");
     if (spec.dtypeQ != spec.dtypeKv)
       fault("dtype", std::string("dtype q is ") + dtypeName(spec.dtypeQ) + " and dtype kv is " +
                          dtypeName(spec.dtypeKv) + "; they must be the same: convert one of them");
     if (spec.bias && !isFloat(*spec.bias))
-      fault("bias", std::string("bias is ") + dtypeName(*spec.bias) + "; allowed are f16, bf16 and f32");
+      fault("bias",
+            std::string("bias is ") + dtypeName(*spec.bias) + "; allowed are f16, bf16 and f32");
   }
 
   void checkLengths() {
     if (spec.pageSize) {
       if (*spec.pageSize < 1 || *spec.pageSize > kMaxPage)
-        fault("kv", "the page size is " + number(*spec.pageSize) + " tokens; allowed are 1 to " + number(kMaxPage));
+        fault("kv", "the page size is " + number(*spec.pageSize) + " tokens; allowed are 1 to " +
+                        number(kMaxPage));
       if (spec.seq == SpecSeq::Varlen)
-        fault("kv", "a paged KV cache has its lengths in kv_lens, not in cu_seqlens; use 'seq: {kv: lens}'");
+        fault("kv", "a paged KV cache has its lengths in kv_lens, not in cu_seqlens; use 'seq: "
+                    "{kv: lens}'");
       if (spec.seq == SpecSeq::Dense)
         fault("kv", "a paged KV cache needs lengths; use 'seq: {kv: lens}'");
     }
     bool decode = spec.kind == SpecKind::Decode;
     if (decode && (spec.maxQ < 1 || spec.maxQ > kMaxDecodeQ))
-      fault("seq", "seq.q allows up to " + number(spec.maxQ) + " query tokens; a decode allows 1 to " +
-                       number(kMaxDecodeQ) + ": use 'kind: prefill' for more");
+      fault("seq", "seq.q allows up to " + number(spec.maxQ) +
+                       " query tokens; a decode allows 1 to " + number(kMaxDecodeQ) +
+                       ": use 'kind: prefill' for more");
     if (spec.splitKv && !decode)
       fault("split_kv", "split_kv is " + number(*spec.splitKv) +
-                            " but the kind is prefill, which never splits its keys; remove it or use 'kind: decode'");
+                            " but the kind is prefill, which never splits its keys; remove it or "
+                            "use 'kind: decode'");
     else if (spec.splitKv && (*spec.splitKv < 1 || *spec.splitKv > kMaxSplits))
-      fault("split_kv", "split_kv is " + number(*spec.splitKv) + "; allowed are auto or 1 to " + number(kMaxSplits));
+      fault("split_kv", "split_kv is " + number(*spec.splitKv) + "; allowed are auto or 1 to " +
+                            number(kMaxSplits));
   }
 
   void checkMasks() {
     if (spec.masks.size() > kMaxSpecParts)
-      fault("mask", "mask has " + number(static_cast<int64_t>(spec.masks.size())) + " parts; allowed are up to " +
-                        number(kMaxSpecParts) + ": join expressions with 'and'");
+      fault("mask", "mask has " + number(static_cast<int64_t>(spec.masks.size())) +
+                        " parts; allowed are up to " + number(kMaxSpecParts) +
+                        ": join expressions with 'and'");
     for (const SpecMask &mask : spec.masks) {
       if (mask.kind == SpecMask::Kind::Window) {
         if (mask.left < -1 || mask.right < -1 || mask.left > kMaxWindow || mask.right > kMaxWindow)
-          fault("mask", "the window is [" + number(mask.left) + ", " + number(mask.right) +
-                            "]; allowed are -1 (unbounded) to " + number(kMaxWindow), mask.loc);
+          fault("mask",
+                "the window is [" + number(mask.left) + ", " + number(mask.right) +
+                    "]; allowed are -1 (unbounded) to " + number(kMaxWindow),
+                mask.loc);
         else if (mask.left < 0 && mask.right < 0)
-          fault("mask", "the window is unbounded on both sides, so it hides nothing; bound one side or remove it",
+          fault("mask",
+                "the window is unbounded on both sides, so it hides nothing; bound one side or "
+                "remove it",
                 mask.loc);
       }
       if (mask.kind == SpecMask::Kind::Expression && !mask.expression)
@@ -146,10 +163,13 @@ private:
   void checkScores() {
     if (spec.scores.size() > kMaxSpecParts)
       fault("score", "score has " + number(static_cast<int64_t>(spec.scores.size())) +
-                         " parts; allowed are up to " + number(kMaxSpecParts) + ": write one expression");
+                         " parts; allowed are up to " + number(kMaxSpecParts) +
+                         ": write one expression");
     for (const SpecScore &score : spec.scores) {
       if (score.kind == SpecScore::Kind::Softcap && !isPositive(score.cap))
-        fault("score", "softcap is " + std::to_string(score.cap) + "; it must be above zero and finite in f32",
+        fault("score",
+              "softcap is " + std::to_string(score.cap) +
+                  "; it must be above zero and finite in f32",
               score.loc);
       if (score.kind == SpecScore::Kind::Expression && !score.expression)
         fault("score", "an expression score has no expression", score.loc);
@@ -158,41 +178,70 @@ private:
     }
   }
 
-  void checkArgUse(StringRef key, const std::string &name, size_t minRank, size_t maxRank, DType dtype, SpecLoc loc) {
+  void checkArgUse(StringRef key, const std::string &name, size_t minRank, size_t maxRank,
+                   DType dtype, SpecLoc loc) {
     const SpecArg *arg = spec.findArg(name);
     if (!arg || arg->dtype != dtype || arg->shape.size() < minRank || arg->shape.size() > maxRank)
-      fault(key, "'" + name + "' is not an argument of the type this needs; declare it under 'args'", loc);
+      fault(key,
+            "'" + name + "' is not an argument of the type this needs; declare it under 'args'",
+            loc);
   }
 
   void checkArgs() {
-    // Names of the tensors and sizes that every kernel has: an argument of the same name in a tensor
-    // file would be ambiguous.
-    static const StringRef taken[] = {"q",       "k",     "v",    "o",    "lse",    "kv_lens", "cu_seqlens_q", "cu_seqlens_kv",
-                                      "block_table", "sinks", "bias", "scale", "batch", "causal", "alibi",    "splits"};
+    // Names of the tensors and sizes that every kernel has: an argument of the same name in a
+    // tensor file would be ambiguous.
+    static const StringRef taken[] = {"q",
+                                      "k",
+                                      "v",
+                                      "o",
+                                      "lse",
+                                      "kv_lens",
+                                      "cu_seqlens_q",
+                                      "cu_seqlens_kv",
+                                      "block_table",
+                                      "sinks",
+                                      "bias",
+                                      "scale",
+                                      "batch",
+                                      "causal",
+                                      "alibi",
+                                      "splits"};
     if (spec.args.size() > kMaxSpecArgs)
-      fault("args", "args has " + number(static_cast<int64_t>(spec.args.size())) + " entries; allowed are up to " +
-                        number(kMaxSpecArgs));
+      fault("args", "args has " + number(static_cast<int64_t>(spec.args.size())) +
+                        " entries; allowed are up to " + number(kMaxSpecArgs));
     for (const SpecArg &arg : spec.args) {
       StringRef name = arg.name;
       bool good = !name.empty() && name.size() <= 64 && (isAlpha(name[0]) || name[0] == '_') &&
                   all_of(name, [](char c) { return isAlnum(c) || c == '_'; });
       if (!good)
-        fault("args", "argument name '" + name.take_front(64).str() +
-                          "' must start with a letter and have 1 to 64 letters, digits and '_'", arg.loc);
-      else if (is_contained(expressionReservedNames(), name) || is_contained(ArrayRef<StringRef>(taken), name))
-        fault("args", "argument name '" + name.str() + "' is taken by the language; choose another", arg.loc);
+        fault("args",
+              "argument name '" + name.take_front(64).str() +
+                  "' must start with a letter and have 1 to 64 letters, digits and '_'",
+              arg.loc);
+      else if (is_contained(expressionReservedNames(), name) ||
+               is_contained(ArrayRef<StringRef>(taken), name))
+        fault("args", "argument name '" + name.str() + "' is taken by the language; choose another",
+              arg.loc);
       if (count_if(spec.args, [&](const SpecArg &other) { return other.name == arg.name; }) > 1)
-        fault("args", "argument name '" + name.take_front(64).str() + "' appears more than once", arg.loc);
+        fault("args", "argument name '" + name.take_front(64).str() + "' appears more than once",
+              arg.loc);
       if (arg.shape.size() > kMaxArgRank)
-        fault("args", "argument '" + name.str() + "' has rank " + number(static_cast<int64_t>(arg.shape.size())) +
-                          "; allowed are 1 to " + number(kMaxArgRank), arg.loc);
+        fault("args",
+              "argument '" + name.str() + "' has rank " +
+                  number(static_cast<int64_t>(arg.shape.size())) + "; allowed are 1 to " +
+                  number(kMaxArgRank),
+              arg.loc);
       if (!arg.isTensor() && arg.dtype != DType::F32 && arg.dtype != DType::I32)
-        fault("args", "argument '" + name.str() + "' is a scalar of type " + dtypeName(arg.dtype) +
-                          "; scalars are f32 or i32, tensors may be f16, bf16, f32, i32 or bool", arg.loc);
+        fault("args",
+              "argument '" + name.str() + "' is a scalar of type " + dtypeName(arg.dtype) +
+                  "; scalars are f32 or i32, tensors may be f16, bf16, f32, i32 or bool",
+              arg.loc);
       for (int64_t extent : arg.shape)
         if (extent != -1 && (extent < 1 || extent > INT32_MAX))
-          fault("args", "argument '" + name.str() + "' has the extent " + number(extent) +
-                            "; allowed are 1 to 2147483647, or ? for any", arg.loc);
+          fault("args",
+                "argument '" + name.str() + "' has the extent " + number(extent) +
+                    "; allowed are 1 to 2147483647, or ? for any",
+                arg.loc);
     }
   }
 

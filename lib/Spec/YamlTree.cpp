@@ -116,10 +116,10 @@ bool TreeReader::checkText() {
     bool lineEnd = c == '\n' || (c == '\r' && &c + 1 != text.end() && *(&c + 1) == '\n');
     if ((static_cast<unsigned char>(c) < 0x20 || c == 0x7f) && !lineEnd)
       return error(SMLoc::getFromPointer(&c),
-                   c == '\t' ? Twine("found a tab; YAML is indented with spaces")
-                             : "found control character 0x" +
-                                   utohexstr(static_cast<unsigned char>(c)) +
-                                   "; a spec is plain text");
+                   c == '\t'
+                       ? Twine("found a tab; YAML is indented with spaces")
+                       : "found control character 0x" + utohexstr(static_cast<unsigned char>(c)) +
+                             "; a spec is plain text");
   }
   return checkNesting();
 }
@@ -143,7 +143,8 @@ bool TreeReader::checkNesting() {
     else if ((c == ']' || c == '}') && open > 0)
       --open;
     if (open > maxOpen)
-      return error(SMLoc::getFromPointer(&c), "brackets nest deeper than " + Twine(maxOpen) + " levels");
+      return error(SMLoc::getFromPointer(&c),
+                   "brackets nest deeper than " + Twine(maxOpen) + " levels");
     if (lineStart && c == '%' && column == 1)
       return error(SMLoc::getFromPointer(&c), "YAML directives are not allowed in a spec");
     if (c != ' ' && c != '-' && c != '?' && c != ':')
@@ -215,7 +216,8 @@ bool TreeReader::read(yaml::Node &node, YamlNode &out, SMLoc fallback, unsigned 
     return error(SMLoc::getFromPointer(node.getAnchor().data()),
                  "anchors ('&name') are not allowed in a spec; write the value out");
   if (!node.getRawTag().empty())
-    return error(SMLoc::getFromPointer(node.getRawTag().data()), "tags ('!type') are not allowed in a spec");
+    return error(SMLoc::getFromPointer(node.getRawTag().data()),
+                 "tags ('!type') are not allowed in a spec");
   bool ok = true;
   if (auto *scalar = dyn_cast<yaml::ScalarNode>(&node)) {
     ok = readScalar(*scalar, out);

@@ -57,7 +57,8 @@ std::shared_ptr<const Expression> throughRegion(const Expression &expression, Ex
   static unsigned uses = 0;
   if (!context || ++uses % 5000 == 0) {
     context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-    context->loadDialect<mlir::attn::AttnDialect, mlir::arith::ArithDialect, mlir::math::MathDialect>();
+    context->loadDialect<mlir::attn::AttnDialect, mlir::arith::ArithDialect,
+                         mlir::math::MathDialect>();
   }
   mlir::OpBuilder builder(context.get());
   mlir::Location loc = builder.getUnknownLoc();
@@ -86,7 +87,8 @@ std::shared_ptr<const Expression> throughRegion(const Expression &expression, Ex
   FUZZ_CHECK(role == ExprRole::Mask ? result.getType().isInteger(1) : result.getType().isF32());
   mlir::attn::YieldOp::create(builder, loc, result);
   std::string why;
-  auto back = importExpression(region, role, [&](mlir::Value value) { return names.lookup(value); }, why);
+  auto back =
+      importExpression(region, role, [&](mlir::Value value) { return names.lookup(value); }, why);
   FUZZ_CHECK((back == nullptr) == !why.empty());
   region.dropAllReferences();
   region.getBlocks().clear();
@@ -125,7 +127,8 @@ std::vector<std::string> fuzzSeeds() {
           "doc[b, max(q_pos, 0)] == doc[b, kv_pos] or kv_pos < win and not flag[kv_pos]",
           "cap * tanh(s / cap)",
           "s + rel[h, min(max(kv_pos - q_pos, -128), 128) + 128]",
-          "s - (exp2((h + 1) * -0.25) if h < 32 else exp2((2 * (h - 32) + 1) * -0.125)) * (q_pos - kv_pos)",
+          "s - (exp2((h + 1) * -0.25) if h < 32 else exp2((2 * (h - 32) + 1) * -0.125)) * (q_pos - "
+          "kv_pos)",
           "where(kv_pos // 4 % 2 == 0, s * half[h], -s) + int(cap) - float(b != 0)",
           "(b == 0) == (h == 0) != (len_q <= len_kv)",
           "min(s, 1, cap, exp(s)) + max(abs(s), log(s), log2(s), sqrt(s)) + floor(s / 2) // 3.5",
@@ -134,10 +137,43 @@ std::vector<std::string> fuzzSeeds() {
 }
 
 std::vector<std::string> fuzzTokens() {
-  std::vector<std::string> tokens = {"(", ")", "[", "]", ", ", " + ", " - ", " * ", " / ", " // ", " % ", " < ", " <= ", " > ",
-                                     " >= ", " == ", " != ", " and ", " or ", "not ", " if ", " else ", "-", "1", "0", "2.5",
-                                     "1e-3", "2147483647", "cap", "win", "rel[h, kv_pos]", "doc[b, q_pos]", "flag[kv_pos]",
-                                     "half[h]", "q_idx + (len_kv - len_q)", "\n", " "};
+  std::vector<std::string> tokens = {"(",
+                                     ")",
+                                     "[",
+                                     "]",
+                                     ", ",
+                                     " + ",
+                                     " - ",
+                                     " * ",
+                                     " / ",
+                                     " // ",
+                                     " % ",
+                                     " < ",
+                                     " <= ",
+                                     " > ",
+                                     " >= ",
+                                     " == ",
+                                     " != ",
+                                     " and ",
+                                     " or ",
+                                     "not ",
+                                     " if ",
+                                     " else ",
+                                     "-",
+                                     "1",
+                                     "0",
+                                     "2.5",
+                                     "1e-3",
+                                     "2147483647",
+                                     "cap",
+                                     "win",
+                                     "rel[h, kv_pos]",
+                                     "doc[b, q_pos]",
+                                     "flag[kv_pos]",
+                                     "half[h]",
+                                     "q_idx + (len_kv - len_q)",
+                                     "\n",
+                                     " "};
   for (llvm::StringRef name : expressionReservedNames())
     tokens.push_back(name.str());
   return tokens;

@@ -103,26 +103,77 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 
 std::vector<std::string> fuzzSeeds() {
   std::vector<std::string> seeds = readAll(ATTNC_SOURCE_DIR "/examples");
-  seeds.push_back("attn: 1\nname: all\nkind: decode\nheads: {q: 8, kv: 2}\ndim: {qk: 192, v: 128}\n"
-                  "dtype: {q: f16, kv: f16, o: f32}\nlayout: bhsd\nseq: {q: 1..4, kv: lens}\n"
-                  "kv: {paged: {page: 24}}\nargs:\n  n: i32\n  doc: {tensor: i32, rank: 2}\n"
-                  "  slopes: f32[8]\n  flag: {tensor: bool, shape: [\"?\", 4]}\n"
-                  "mask: [causal, causal_top_left, {window: {left: 7}}, {prefix_lm: n}, {document: doc}, 'b > 0']\n"
-                  "score:\n- softcap: 30.0\n- alibi: slopes\n- alibi\n- expr: >\n    s *\n    2.0\nbias: bf16\n"
-                  "sinks: true\nscale: 0.1\nout: [o, lse]\nsplit_kv: 4\n");
-  seeds.push_back(R"({"model_type": "gemma2", "hidden_size": 3584, "num_attention_heads": 16, "num_key_value_heads": 8,
+  seeds.push_back(
+      "attn: 1\nname: all\nkind: decode\nheads: {q: 8, kv: 2}\ndim: {qk: 192, v: 128}\n"
+      "dtype: {q: f16, kv: f16, o: f32}\nlayout: bhsd\nseq: {q: 1..4, kv: lens}\n"
+      "kv: {paged: {page: 24}}\nargs:\n  n: i32\n  doc: {tensor: i32, rank: 2}\n"
+      "  slopes: f32[8]\n  flag: {tensor: bool, shape: [\"?\", 4]}\n"
+      "mask: [causal, causal_top_left, {window: {left: 7}}, {prefix_lm: n}, {document: doc}, 'b > "
+      "0']\n"
+      "score:\n- softcap: 30.0\n- alibi: slopes\n- alibi\n- expr: >\n    s *\n    2.0\nbias: bf16\n"
+      "sinks: true\nscale: 0.1\nout: [o, lse]\nsplit_kv: 4\n");
+  seeds.push_back(
+      R"({"model_type": "gemma2", "hidden_size": 3584, "num_attention_heads": 16, "num_key_value_heads": 8,
     "head_dim": 256, "sliding_window": 4096, "attn_logit_softcapping": 50.0, "query_pre_attn_scalar": 256})");
-  seeds.push_back(R"({"model_type": "deepseek_v3", "num_attention_heads": 128, "qk_nope_head_dim": 128,
+  seeds.push_back(
+      R"({"model_type": "deepseek_v3", "num_attention_heads": 128, "qk_nope_head_dim": 128,
     "qk_rope_head_dim": 64, "v_head_dim": 128, "kv_lora_rank": 512, "rope_scaling": {"factor": 40, "mscale_all_dim": 1.0}})");
-  seeds.push_back(R"({"model_type": "mpt", "d_model": 4096, "n_heads": 32, "attn_config": {"alibi": true, "alibi_bias_max": 16}})");
+  seeds.push_back(
+      R"({"model_type": "mpt", "d_model": 4096, "n_heads": 32, "attn_config": {"alibi": true, "alibi_bias_max": 16}})");
   return seeds;
 }
 
 std::vector<std::string> fuzzTokens() {
-  return {"attn: 1\n", "name: x\n", "kind: decode\n", "heads: ", "dim: ", "dtype: f16\n", "layout: bhsd\n",
-          "seq: {kv: lens}\n", "varlen: cu_seqlens", "kv: paged(page=16)\n", "args: {a: f32, t: \"f32[8, ?]\"}\n",
-          "mask: ", "score: ", "causal", "{window: [1, 0]}", "{window_tokens: 4}", "{prefix_lm: n}", "{document: doc}",
-          "{softcap: 2.0}", "alibi", "{expr: \"s\"}", "bias: f32\n", "sinks: true\n", "scale: 0.5\n", "out: [o, lse]\n",
-          "split_kv: 2\n", "---\n", "...\n", "&a ", "*a", "!!str ", "? ", "- ", "[", "]", "{", "}", ", ", ": ", "\n", "\n  ",
-          "|\n  ", ">-\n  ", "\"", "'", "# c\n", "\xEF\xBB\xBF", "\r\n", "%YAML 1.2\n", "q_pos >= kv_pos", "\\n", "\"model_type\": \"t5\""};
+  return {"attn: 1\n",
+          "name: x\n",
+          "kind: decode\n",
+          "heads: ",
+          "dim: ",
+          "dtype: f16\n",
+          "layout: bhsd\n",
+          "seq: {kv: lens}\n",
+          "varlen: cu_seqlens",
+          "kv: paged(page=16)\n",
+          "args: {a: f32, t: \"f32[8, ?]\"}\n",
+          "mask: ",
+          "score: ",
+          "causal",
+          "{window: [1, 0]}",
+          "{window_tokens: 4}",
+          "{prefix_lm: n}",
+          "{document: doc}",
+          "{softcap: 2.0}",
+          "alibi",
+          "{expr: \"s\"}",
+          "bias: f32\n",
+          "sinks: true\n",
+          "scale: 0.5\n",
+          "out: [o, lse]\n",
+          "split_kv: 2\n",
+          "---\n",
+          "...\n",
+          "&a ",
+          "*a",
+          "!!str ",
+          "? ",
+          "- ",
+          "[",
+          "]",
+          "{",
+          "}",
+          ", ",
+          ": ",
+          "\n",
+          "\n  ",
+          "|\n  ",
+          ">-\n  ",
+          "\"",
+          "'",
+          "# c\n",
+          "\xEF\xBB\xBF",
+          "\r\n",
+          "%YAML 1.2\n",
+          "q_pos >= kv_pos",
+          "\\n",
+          "\"model_type\": \"t5\""};
 }

@@ -33,18 +33,38 @@ enum class ExprType { I32, F32, Bool };
 const char *exprTypeName(ExprType type);
 
 enum class ExprOp {
-  Literal,  ///< `value`, or `integer` when I32 or Bool
-  Name,     ///< `name`: a builtin or a scalar argument
-  Lookup,   ///< `name`[operands…]: an element of a tensor argument
-  Add, Sub, Mul, Div,
+  Literal, ///< `value`, or `integer` when I32 or Bool
+  Name,    ///< `name`: a builtin or a scalar argument
+  Lookup,  ///< `name`[operands…]: an element of a tensor argument
+  Add,
+  Sub,
+  Mul,
+  Div,
   FloorDiv, ///< rounds towards −∞
   Mod,      ///< a − b·floor(a / b): has the sign of b
-  Neg, Not, And, Or,
-  Lt, Le, Gt, Ge, Eq, Ne,
-  Select,   ///< operands: condition, then, else
-  Abs, Min, Max, Exp, Exp2, Log, Log2, Sqrt, Tanh, Floor,
-  ToInt,    ///< of f32: truncates towards zero; of bool: 0 or 1
-  ToFloat   ///< of i32 or bool; the printer leaves it out where promotion implies it
+  Neg,
+  Not,
+  And,
+  Or,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Eq,
+  Ne,
+  Select, ///< operands: condition, then, else
+  Abs,
+  Min,
+  Max,
+  Exp,
+  Exp2,
+  Log,
+  Log2,
+  Sqrt,
+  Tanh,
+  Floor,
+  ToInt,  ///< of f32: truncates towards zero; of bool: 0 or 1
+  ToFloat ///< of i32 or bool; the printer leaves it out where promotion implies it
 };
 
 /// One node; operands already have the types the op needs (promotions are ToFloat nodes).

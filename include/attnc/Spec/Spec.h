@@ -16,7 +16,8 @@
 //
 // parses to a Spec with kind Decode, headsQ 32, headsKv 8, dimQk = dimV = 128, all dtypes BF16,
 // seq KvLens, pageSize 16, maxQ 8, one mask (Causal) and outputs {o}. buildModule gives
-// `func.func @gqa_paged_decode` whose body is one `attn.decode`; specFromModule gives the Spec back.
+// `func.func @gqa_paged_decode` whose body is one `attn.decode`; specFromModule gives the Spec
+// back.
 //
 // Why errors are printed and not returned: every error has a place in a file, and SourceMgr already
 // knows how to show it; a caller that wants them as data sets the SourceMgr's diagnostic handler.
@@ -86,7 +87,8 @@ struct SpecScore {
 };
 
 /// A run-time argument. `shape` is empty for a scalar (F32 or I32); -1 stands for any extent.
-/// Tensor elements are F16, BF16, F32, I32 or Bool (one byte an element, i8 in IR, not zero = true).
+/// Tensor elements are F16, BF16, F32, I32 or Bool (one byte an element, i8 in IR, not zero =
+/// true).
 struct SpecArg {
   std::string name;
   DType dtype = DType::F32;
@@ -146,8 +148,8 @@ std::optional<Spec> parseSpecFile(llvm::StringRef path, llvm::SourceMgr &sources
 std::optional<Spec> parseSpecText(llvm::StringRef text, llvm::StringRef name,
                                   llvm::SourceMgr &sources);
 
-/// A limit that a spec breaks: the key it is about, its place if it is one of several under that key
-/// (else line 0), and what was found, what is allowed, what to do.
+/// A limit that a spec breaks: the key it is about, its place if it is one of several under that
+/// key (else line 0), and what was found, what is allowed, what to do.
 struct SpecFault {
   std::string key;
   std::string message;
@@ -166,8 +168,8 @@ inline constexpr size_t kMaxSpecArgs = 32, kMaxSpecParts = 16, kMaxArgRank = 5;
 /// gives an equal spec, and printing that the same text.
 std::string printSpec(const Spec &spec);
 
-/// printSpec with the comments of the file the spec was parsed from: those above a key stay above it,
-/// one at the end of a key's first line stays there. Formatting the result changes nothing.
+/// printSpec with the comments of the file the spec was parsed from: those above a key stay above
+/// it, one at the end of a key's first line stays there. Formatting the result changes nothing.
 std::string formatSpec(const Spec &spec, llvm::StringRef source);
 
 /// BLAKE3 of the canonical form, 64 hex digits.
@@ -181,8 +183,8 @@ std::string specHash(const Spec &spec);
 mlir::OwningOpRef<mlir::ModuleOp> buildModule(const Spec &spec, mlir::MLIRContext *context);
 
 /// The spec of a module at the attn level (as buildModule makes, after attn-resolve-variant, or
-/// written by hand): exactly one function with exactly one attn.prefill or attn.decode. Regions come
-/// back as expressions, or as Opaque parts. Empty, with diagnostics on the module, otherwise.
+/// written by hand): exactly one function with exactly one attn.prefill or attn.decode. Regions
+/// come back as expressions, or as Opaque parts. Empty, with diagnostics on the module, otherwise.
 std::optional<Spec> specFromModule(mlir::ModuleOp module);
 
 /// The spec of a model's attention from its Hugging Face config.json. Errors (not JSON, a model

@@ -22,7 +22,8 @@ namespace {
 std::vector<std::string> exampleFiles() {
   std::vector<std::string> files;
   std::error_code error;
-  for (llvm::sys::fs::directory_iterator it(ATTNC_SOURCE_DIR "/examples", error), end; it != end && !error; it.increment(error))
+  for (llvm::sys::fs::directory_iterator it(ATTNC_SOURCE_DIR "/examples", error), end;
+       it != end && !error; it.increment(error))
     if (llvm::sys::path::extension(it->path()) == ".yaml")
       files.push_back(it->path());
   std::sort(files.begin(), files.end());
@@ -94,14 +95,16 @@ TEST(Docs, ErrorsAreAsShown) {
     Parsed parsed = parse(prefillWith(text.substr(0, split)));
     EXPECT_FALSE(parsed.spec);
     std::string wanted = llvm::StringRef(text).substr(split + 4).rtrim().str();
-    EXPECT_NE(parsed.diagnostics.find(wanted), std::string::npos) << parsed.diagnostics << "is not\n" << wanted;
+    EXPECT_NE(parsed.diagnostics.find(wanted), std::string::npos)
+        << parsed.diagnostics << "is not\n"
+        << wanted;
   }
 }
 
 TEST(Docs, EveryKeyIsDescribed) {
   std::string page = docs();
-  for (const char *key : {"attn", "name", "kind", "heads", "dim", "dtype", "layout", "seq", "kv", "args", "mask", "score", "bias",
-                          "sinks", "scale", "out", "split_kv"})
+  for (const char *key : {"attn", "name", "kind", "heads", "dim", "dtype", "layout", "seq", "kv",
+                          "args", "mask", "score", "bias", "sinks", "scale", "out", "split_kv"})
     EXPECT_NE(page.find("`" + std::string(key) + "`"), std::string::npos) << key;
   for (llvm::StringRef name : expressionReservedNames())
     EXPECT_NE(page.find(name.str()), std::string::npos) << name.str();

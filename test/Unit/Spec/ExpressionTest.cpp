@@ -33,11 +33,12 @@ struct Result {
 
 Result parseAs(ExprRole role, const std::string &text) {
   Result result;
-  auto expression = parseExpression(text, role, testArgs(), [](size_t) { return SpecLoc(); },
-                                    [&](size_t offset, const std::string &message) {
-                                      result.offset = offset;
-                                      result.error = message;
-                                    });
+  auto expression = parseExpression(
+      text, role, testArgs(), [](size_t) { return SpecLoc(); },
+      [&](size_t offset, const std::string &message) {
+        result.offset = offset;
+        result.error = message;
+      });
   EXPECT_EQ(expression == nullptr, !result.error.empty());
   if (expression)
     result.text = expression->text;
@@ -63,7 +64,8 @@ void expectFault(ExprRole role, const std::string &text, size_t offset, const st
 }
 
 TEST(Expression, PrecedenceIsPythons) {
-  EXPECT_EQ(mask("q_pos>=kv_pos and q_pos-kv_pos<win or b==0"), "q_pos >= kv_pos and q_pos - kv_pos < win or b == 0");
+  EXPECT_EQ(mask("q_pos>=kv_pos and q_pos-kv_pos<win or b==0"),
+            "q_pos >= kv_pos and q_pos - kv_pos < win or b == 0");
   EXPECT_EQ(mask("(b == 0 or h == 1) and not (b > 1)"), "(b == 0 or h == 1) and not b > 1");
   EXPECT_EQ(mask("not b == 0 and h == 0"), "not b == 0 and h == 0");
   EXPECT_EQ(mask("(not b == 0) == (h == 0)"), "(not b == 0) == (h == 0)");
@@ -74,9 +76,12 @@ TEST(Expression, PrecedenceIsPythons) {
   EXPECT_EQ(score("-(s + 1)"), "-(s + 1.0)");
   EXPECT_EQ(score("-s * -2"), "-s * -2.0");
   EXPECT_EQ(score("s + (0 - h)"), "s + -h");
-  EXPECT_EQ(score("s if b > 0 else s + 1 if h > 0 else 0"), "s if b > 0 else s + 1.0 if h > 0 else 0.0");
-  EXPECT_EQ(score("(s if b > 0 else 0) + (1 if h > 0 else 2)"), "(s if b > 0 else 0.0) + (1 if h > 0 else 2)");
-  EXPECT_EQ(score("(s if b > 0 else 1) if h > 0 else 2"), "(s if b > 0 else 1.0) if h > 0 else 2.0");
+  EXPECT_EQ(score("s if b > 0 else s + 1 if h > 0 else 0"),
+            "s if b > 0 else s + 1.0 if h > 0 else 0.0");
+  EXPECT_EQ(score("(s if b > 0 else 0) + (1 if h > 0 else 2)"),
+            "(s if b > 0 else 0.0) + (1 if h > 0 else 2)");
+  EXPECT_EQ(score("(s if b > 0 else 1) if h > 0 else 2"),
+            "(s if b > 0 else 1.0) if h > 0 else 2.0");
 }
 
 TEST(Expression, FunctionsHaveOneNormalForm) {
@@ -85,7 +90,8 @@ TEST(Expression, FunctionsHaveOneNormalForm) {
   EXPECT_EQ(score("max(s, max(1, h))"), "max(s, max(1, h))");
   EXPECT_EQ(score("floor(s / 2)"), "s // 2.0");
   EXPECT_EQ(score("cap*tanh(s/cap)"), "cap * tanh(s / cap)");
-  EXPECT_EQ(score("exp(s)+exp2(s)+log(s)+log2(s)+sqrt(abs(s))"), "exp(s) + exp2(s) + log(s) + log2(s) + sqrt(abs(s))");
+  EXPECT_EQ(score("exp(s)+exp2(s)+log(s)+log2(s)+sqrt(abs(s))"),
+            "exp(s) + exp2(s) + log(s) + log2(s) + sqrt(abs(s))");
 }
 
 TEST(Expression, PromotionIsImplicitInNormalText) {
@@ -102,7 +108,8 @@ TEST(Expression, PromotionIsImplicitInNormalText) {
 
 TEST(Expression, LookupsAreTyped) {
   EXPECT_EQ(score("s + rel[h, kv_pos - q_pos + win]"), "s + rel[h, kv_pos - q_pos + win]");
-  EXPECT_EQ(mask("doc[b, q_pos] == doc[b, kv_pos] and flag[kv_pos]"), "doc[b, q_pos] == doc[b, kv_pos] and flag[kv_pos]");
+  EXPECT_EQ(mask("doc[b, q_pos] == doc[b, kv_pos] and flag[kv_pos]"),
+            "doc[b, q_pos] == doc[b, kv_pos] and flag[kv_pos]");
   EXPECT_EQ(score("half[h] * s"), "half[h] * s");
   expectFault(ExprRole::Score, "s + rel[h]", 4, "'rel' has rank 2, found 1 indices");
   expectFault(ExprRole::Score, "s + rel[h, b, b]", 4, "'rel' has rank 2, found more indices");
@@ -112,19 +119,23 @@ TEST(Expression, LookupsAreTyped) {
 }
 
 TEST(Expression, TypeFaultsPointAtTheOperand) {
-  expectFault(ExprRole::Mask, "q_pos - kv_pos", 0, "a mask yields bool (true = visible), found i32");
+  expectFault(ExprRole::Mask, "q_pos - kv_pos", 0,
+              "a mask yields bool (true = visible), found i32");
   expectFault(ExprRole::Score, "b > 0", 0, "a score yields f32, found bool");
-  expectFault(ExprRole::Mask, "q_pos > 0 and kv_pos", 14, "'and' takes bool, found i32; compare it");
+  expectFault(ExprRole::Mask, "q_pos > 0 and kv_pos", 14,
+              "'and' takes bool, found i32; compare it");
   expectFault(ExprRole::Score, "s + (b > 0)", 4, "arithmetic takes numbers, found bool");
   expectFault(ExprRole::Mask, "s > 0", 0, "a mask cannot see the score 's'");
   expectFault(ExprRole::Mask, "not q_pos", 4, "'not' takes bool");
   expectFault(ExprRole::Score, "s if h else 0", 5, "a condition takes bool, found i32");
-  expectFault(ExprRole::Score, "s if b > 0 else h > 0", 16, "the two branches have types f32 and bool");
+  expectFault(ExprRole::Score, "s if b > 0 else h > 0", 16,
+              "the two branches have types f32 and bool");
   expectFault(ExprRole::Mask, "kv_pos // 0 > 1", 10, "division by the constant 0");
 }
 
 TEST(Expression, SyntaxFaultsSayWhatToWrite) {
-  expectFault(ExprRole::Mask, "0 < b < 4", 6, "comparisons cannot be chained; write 'a < b and b < c'");
+  expectFault(ExprRole::Mask, "0 < b < 4", 6,
+              "comparisons cannot be chained; write 'a < b and b < c'");
   expectFault(ExprRole::Mask, "b > 0 && h > 0", 6, "'&' is not an operator; write 'and'");
   expectFault(ExprRole::Mask, "b > 0 || h > 0", 6, "'|' is not an operator; write 'or'");
   expectFault(ExprRole::Mask, "!(b > 0)", 0, "'!' is not an operator; write 'not'");

@@ -32,16 +32,22 @@ TEST(SpecHostile, BillionLaughs) {
   std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {
     std::string previous = "*a" + std::to_string(i - 1);
-    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + repeat(previous + ", ", 9) + previous + "]\n";
+    text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" +
+            repeat(previous + ", ", 9) + previous + "]\n";
   }
-  EXPECT_NE(refused(text).find("t.yaml:1:6: error: anchors ('&name') are not allowed"), std::string::npos) << refused(text);
+  EXPECT_NE(refused(text).find("t.yaml:1:6: error: anchors ('&name') are not allowed"),
+            std::string::npos)
+      << refused(text);
 }
 
 TEST(SpecHostile, AliasesTagsDirectivesAndDocuments) {
   EXPECT_NE(refused(prefillWith("mask: *x\n")).find("aliases"), std::string::npos);
-  EXPECT_NE(refused(prefillWith("mask: !!str causal\n")).find("tags ('!type') are not allowed"), std::string::npos);
-  EXPECT_NE(refused("%YAML 1.2\n---\n" + prefillWith("")).find("directives are not allowed"), std::string::npos);
-  EXPECT_NE(refused(prefillWith("---\nattn: 1\n")).find("second YAML document"), std::string::npos) << refused(prefillWith("---\nattn: 1\n"));
+  EXPECT_NE(refused(prefillWith("mask: !!str causal\n")).find("tags ('!type') are not allowed"),
+            std::string::npos);
+  EXPECT_NE(refused("%YAML 1.2\n---\n" + prefillWith("")).find("directives are not allowed"),
+            std::string::npos);
+  EXPECT_NE(refused(prefillWith("---\nattn: 1\n")).find("second YAML document"), std::string::npos)
+      << refused(prefillWith("---\nattn: 1\n"));
 }
 
 TEST(SpecHostile, LeadingDocumentMarkerIsFine) {
@@ -50,8 +56,10 @@ TEST(SpecHostile, LeadingDocumentMarkerIsFine) {
 }
 
 TEST(SpecHostile, TenMegabytes) {
-  EXPECT_NE(refused(std::string(10 << 20, 'a')).find("bytes long; at most 65536 are allowed"), std::string::npos);
-  EXPECT_NE(refused(prefillWith("# " + std::string(65536, 'x'))).find("at most 65536"), std::string::npos);
+  EXPECT_NE(refused(std::string(10 << 20, 'a')).find("bytes long; at most 65536 are allowed"),
+            std::string::npos);
+  EXPECT_NE(refused(prefillWith("# " + std::string(65536, 'x'))).find("at most 65536"),
+            std::string::npos);
 }
 
 TEST(SpecHostile, DeepNesting) {
@@ -68,22 +76,31 @@ TEST(SpecHostile, DeepNesting) {
 }
 
 TEST(SpecHostile, NotText) {
-  EXPECT_NE(refused("\xff\xfe" "a").find("not UTF-8"), std::string::npos);
-  EXPECT_NE(refused(prefillWith("mask: \"caus\xc3\x28\"\n")).find("t.yaml:7:12: error: the spec is not UTF-8"), std::string::npos);
-  EXPECT_NE(refused(std::string("attn: 1\0name: t\n", 16)).find("control character 0x0"), std::string::npos);
-  EXPECT_NE(refused("attn: 1\n\tname: t\n").find("t.yaml:2:1: error: found a tab"), std::string::npos);
+  EXPECT_NE(refused("\xff\xfe"
+                    "a")
+                .find("not UTF-8"),
+            std::string::npos);
+  EXPECT_NE(refused(prefillWith("mask: \"caus\xc3\x28\"\n"))
+                .find("t.yaml:7:12: error: the spec is not UTF-8"),
+            std::string::npos);
+  EXPECT_NE(refused(std::string("attn: 1\0name: t\n", 16)).find("control character 0x0"),
+            std::string::npos);
+  EXPECT_NE(refused("attn: 1\n\tname: t\n").find("t.yaml:2:1: error: found a tab"),
+            std::string::npos);
   EXPECT_NE(refused("attn: 1\rname: t\n").find("control character 0xD"), std::string::npos);
   refused("\x7f\x45\x4c\x46");
 }
 
 TEST(SpecHostile, Empty) {
-  for (const char *text : {"", "\n", "# only a comment\n", "---\n", "---\n...\n", "null\n", "~\n", "\xEF\xBB\xBF"})
+  for (const char *text :
+       {"", "\n", "# only a comment\n", "---\n", "---\n...\n", "null\n", "~\n", "\xEF\xBB\xBF"})
     refused(text);
 }
 
 TEST(SpecHostile, Truncated) {
-  std::string whole = prefillWith("args: {cap: f32, t: \"f32[8, ?]\"}\nmask: [causal, {window: [3, 0]}, \"h > 0\"]\n"
-                                  "score: \"cap * tanh(s / cap) + t[h, kv_pos]\"\nout: [o, lse]\n");
+  std::string whole = prefillWith(
+      "args: {cap: f32, t: \"f32[8, ?]\"}\nmask: [causal, {window: [3, 0]}, \"h > 0\"]\n"
+      "score: \"cap * tanh(s / cap) + t[h, kv_pos]\"\nout: [o, lse]\n");
   ASSERT_TRUE(parse(whole).spec);
   for (size_t length = 0; length < whole.size(); ++length) {
     Parsed parsed = parse(whole.substr(0, length));

@@ -60,19 +60,26 @@ std::string moduleText(const std::string &text, bool locations = false) {
 }
 
 TEST(SpecModule, NamedPartsAreAttributes) {
-  std::string text = moduleText(prefillWith("mask: [causal, {window: [7, 0]}]\nscore: [{softcap: 50.0}, alibi]\nout: [o, lse]\n"));
-  EXPECT_NE(text.find("masks = [#attn.causal<bottom_right>, #attn.window<7, 0>]"), std::string::npos) << text;
-  EXPECT_NE(text.find("#attn.softcap<5.000000e+01 : f32>, #attn.alibi<8>"), std::string::npos) << text;
+  std::string text = moduleText(prefillWith(
+      "mask: [causal, {window: [7, 0]}]\nscore: [{softcap: 50.0}, alibi]\nout: [o, lse]\n"));
+  EXPECT_NE(text.find("masks = [#attn.causal<bottom_right>, #attn.window<7, 0>]"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("#attn.softcap<5.000000e+01 : f32>, #attn.alibi<8>"), std::string::npos)
+      << text;
   EXPECT_EQ(text.find("^bb0"), std::string::npos) << "no region expected: " << text;
-  EXPECT_NE(text.find("%arg0: tensor<?x8x?x64xbf16> {attn.name = \"q\"}"), std::string::npos) << text;
+  EXPECT_NE(text.find("%arg0: tensor<?x8x?x64xbf16> {attn.name = \"q\"}"), std::string::npos)
+      << text;
 }
 
 TEST(SpecModule, PagedDecodeHasItsOperands) {
-  std::string text = moduleText(decodeWith("seq: {q: 1..8, kv: lens}\nkv: paged(page=16)\nsinks: true\nbias: f16\nsplit_kv: 4\n"));
-  for (const char *piece : {"tensor<?x2x16x64xbf16> {attn.name = \"k\"}", "tensor<?xi32> {attn.name = \"kv_lens\"}",
-                            "tensor<?x?xi32> {attn.name = \"block_table\"}", "tensor<8xf32> {attn.name = \"sinks\"}",
-                            "tensor<?x?x?x?xf16> {attn.name = \"bias\"}", "attn.decode", "max_q = 8 : i64",
-                            "page_size = 16 : i64", "attn.split_kv = 4 : i64"})
+  std::string text = moduleText(decodeWith(
+      "seq: {q: 1..8, kv: lens}\nkv: paged(page=16)\nsinks: true\nbias: f16\nsplit_kv: 4\n"));
+  for (const char *piece :
+       {"tensor<?x2x16x64xbf16> {attn.name = \"k\"}", "tensor<?xi32> {attn.name = \"kv_lens\"}",
+        "tensor<?x?xi32> {attn.name = \"block_table\"}", "tensor<8xf32> {attn.name = \"sinks\"}",
+        "tensor<?x?x?x?xf16> {attn.name = \"bias\"}", "attn.decode", "max_q = 8 : i64",
+        "page_size = 16 : i64", "attn.split_kv = 4 : i64"})
     EXPECT_NE(text.find(piece), std::string::npos) << piece << "\n" << text;
 }
 
@@ -84,34 +91,43 @@ TEST(SpecModule, NamesWithDashesAreKept) {
 
 TEST(SpecModule, RoundTripsOfNamedParts) {
   expectRoundTrip(prefillWith(""));
-  expectRoundTrip(prefillWith("mask: causal\nout: [o, lse]\nlayout: bhsd\nscale: 0.0625\nsinks: true\n"));
-  expectRoundTrip(prefillWith("mask: [causal, causal_top_left, {window: [-1, 4]}]\nscore: [{softcap: 30.5}, alibi]\n"));
+  expectRoundTrip(
+      prefillWith("mask: causal\nout: [o, lse]\nlayout: bhsd\nscale: 0.0625\nsinks: true\n"));
+  expectRoundTrip(prefillWith(
+      "mask: [causal, causal_top_left, {window: [-1, 4]}]\nscore: [{softcap: 30.5}, alibi]\n"));
   expectRoundTrip(prefillWith("seq: {varlen: cu_seqlens}\nbias: bf16\n"));
   expectRoundTrip(prefillWith("args: {n: i32}\nmask: {prefix_lm: n}\n"));
   expectRoundTrip(prefillWith("args: {n: \"i32[?]\"}\nmask: {prefix_lm: n}\n"));
   expectRoundTrip(prefillWith("args: {doc: \"i32[?, ?]\"}\nmask: {document: doc}\n"));
   expectRoundTrip(prefillWith("args: {slopes: \"f32[8]\"}\nscore: {alibi: slopes}\n"));
   expectRoundTrip(decodeWith("seq: {q: 1..4, kv: lens}\nkv: paged(page=24)\nsplit_kv: 8\n"));
-  expectRoundTrip("attn: 1\nname: t\nkind: prefill\nheads: 4\ndim: {qk: 192, v: 128}\ndtype: {q: f16, kv: f16, o: f32}\n");
+  expectRoundTrip("attn: 1\nname: t\nkind: prefill\nheads: 4\ndim: {qk: 192, v: 128}\ndtype: {q: "
+                  "f16, kv: f16, o: f32}\n");
 }
 
 TEST(SpecModule, RoundTripsOfExpressions) {
-  const char *args = "args:\n  cap: f32\n  win: i32\n  rel: f32[8, ?]\n  half: bf16[?]\n  flag: bool[?]\n  ids: i32[?]\n";
-  for (const char *mask : {"q_pos >= kv_pos and q_pos - kv_pos < win", "kv_pos % 4 == 0 or kv_pos // win > q_idx",
-                           "not flag[kv_pos]", "ids[q_idx] != ids[kv_pos] if b == 0 else h < 4", "true",
-                           "(b == 0) == (h == 0)", "abs(q_pos - kv_pos) <= max(win, 3)", "-kv_pos < -3 and len_q <= len_kv",
-                           "int(cap) < kv_pos", "float(kv_pos) < cap", "cap != 1.5 and cap == cap"})
+  const char *args = "args:\n  cap: f32\n  win: i32\n  rel: f32[8, ?]\n  half: bf16[?]\n  flag: "
+                     "bool[?]\n  ids: i32[?]\n";
+  for (const char *mask :
+       {"q_pos >= kv_pos and q_pos - kv_pos < win", "kv_pos % 4 == 0 or kv_pos // win > q_idx",
+        "not flag[kv_pos]", "ids[q_idx] != ids[kv_pos] if b == 0 else h < 4", "true",
+        "(b == 0) == (h == 0)", "abs(q_pos - kv_pos) <= max(win, 3)",
+        "-kv_pos < -3 and len_q <= len_kv", "int(cap) < kv_pos", "float(kv_pos) < cap",
+        "cap != 1.5 and cap == cap"})
     expectRoundTrip(prefillWith(std::string(args) + "mask: \"" + mask + "\"\n"));
-  for (const char *score : {"cap * tanh(s / cap)", "s + rel[h, kv_pos - q_pos + win]", "s * half[h]",
-                            "s - exp2(-8.0 * (h + 1) / 8.0) * (q_pos - kv_pos)", "s if kv_pos < win else s + 1.0",
-                            "min(s, cap, 3.0) + max(s, -1.0)", "s // 2.0 + s % 3.0", "exp(s) + log(abs(s)) + log2(sqrt(s))",
-                            "floor(s) + float(kv_pos > 3) + int(s)", "-s", "s / -2.0", "h", "s + kv_pos // 7 + kv_pos % 5"})
+  for (const char *score :
+       {"cap * tanh(s / cap)", "s + rel[h, kv_pos - q_pos + win]", "s * half[h]",
+        "s - exp2(-8.0 * (h + 1) / 8.0) * (q_pos - kv_pos)", "s if kv_pos < win else s + 1.0",
+        "min(s, cap, 3.0) + max(s, -1.0)", "s // 2.0 + s % 3.0",
+        "exp(s) + log(abs(s)) + log2(sqrt(s))", "floor(s) + float(kv_pos > 3) + int(s)", "-s",
+        "s / -2.0", "h", "s + kv_pos // 7 + kv_pos % 5"})
     expectRoundTrip(prefillWith(std::string(args) + "score: \"" + score + "\"\n"));
 }
 
 // What parses never comes back opaque, at the very limit of nesting either.
 TEST(SpecModule, RoundTripOfTheDeepestExpression) {
-  expectRoundTrip(prefillWith("args: {half: \"bf16[?]\"}\nscore: \"half[" + std::string(126, '-') + "h]\"\n"));
+  expectRoundTrip(
+      prefillWith("args: {half: \"bf16[?]\"}\nscore: \"half[" + std::string(126, '-') + "h]\"\n"));
 }
 
 // A bias rides on whatever the score is.
@@ -122,19 +138,28 @@ TEST(SpecModule, BiasIsRecognised) {
 
 // Names beside expressions are expanded; the meaning is kept, the list becomes one expression.
 TEST(SpecModule, MixedListsMerge) {
-  std::string text = throughModule(prefillWith("mask: [causal, {window: [3, 0]}, \"h > 0\"]\nscore: [{softcap: 2.0}, \"s + 1.0\"]\n"));
-  EXPECT_NE(text.find("mask: \"q_pos >= kv_pos and (q_pos - kv_pos <= 3 and q_pos >= kv_pos) and h > 0\""), std::string::npos) << text;
+  std::string text = throughModule(prefillWith(
+      "mask: [causal, {window: [3, 0]}, \"h > 0\"]\nscore: [{softcap: 2.0}, \"s + 1.0\"]\n"));
+  EXPECT_NE(
+      text.find(
+          "mask: \"q_pos >= kv_pos and (q_pos - kv_pos <= 3 and q_pos >= kv_pos) and h > 0\""),
+      std::string::npos)
+      << text;
   EXPECT_NE(text.find("score: \"2.0 * tanh(s / 2.0) + 1.0\""), std::string::npos) << text;
 }
 
 // Case C3: heads that are no power of two have the paper's interleaved slopes.
 TEST(SpecModule, C3_AlibiOf40Heads) {
-  std::string text = throughModule("attn: 1\nname: t\nkind: prefill\nheads: 40\ndim: 64\ndtype: f16\nscore: [alibi, \"s * 1.5\"]\n");
-  EXPECT_NE(text.find("exp2((h + 1) * -0.25) if h < 32 else exp2((2 * (h - 32) + 1) * -0.125)"), std::string::npos) << text;
+  std::string text = throughModule("attn: 1\nname: t\nkind: prefill\nheads: 40\ndim: 64\ndtype: "
+                                   "f16\nscore: [alibi, \"s * 1.5\"]\n");
+  EXPECT_NE(text.find("exp2((h + 1) * -0.25) if h < 32 else exp2((2 * (h - 32) + 1) * -0.125)"),
+            std::string::npos)
+      << text;
 }
 
 TEST(SpecModule, LocationsAreThoseOfTheFile) {
-  std::string text = moduleText(prefillWith("args: {win: i32}\nmask: \"q_pos - kv_pos < win\"\n"), /*locations=*/true);
+  std::string text = moduleText(prefillWith("args: {win: i32}\nmask: \"q_pos - kv_pos < win\"\n"),
+                                /*locations=*/true);
   EXPECT_NE(text.find("loc(\"t.yaml\":8:23)"), std::string::npos) << text; // the '<'
   EXPECT_NE(text.find("loc(\"t.yaml\":8:14)"), std::string::npos) << text; // the '-'
   EXPECT_NE(text.find("loc(\"t.yaml\":1:1)"), std::string::npos) << text;
@@ -156,7 +181,8 @@ Parsed import(const std::string &text) {
   return result;
 }
 
-const char *kHead = R"(func.func @f(%q: tensor<?x8x?x64xf16> {attn.name = "q"}, %k: tensor<?x2x?x64xf16> {attn.name = "k"},
+const char *kHead =
+    R"(func.func @f(%q: tensor<?x8x?x64xf16> {attn.name = "q"}, %k: tensor<?x2x?x64xf16> {attn.name = "k"},
     %v: tensor<?x2x?x64xf16> {attn.name = "v"}, %n: i32 {attn.name = "arg.n"}) -> (tensor<?x8x?x64xf16> {attn.name = "o"}) {
   %o = attn.prefill %q, %k, %v : tensor<?x8x?x64xf16>, tensor<?x2x?x64xf16>, tensor<?x2x?x64xf16> -> tensor<?x8x?x64xf16>
 )";
@@ -171,7 +197,8 @@ TEST(SpecModule, HandWrittenRegionsBecomeExpressions) {
       %1 = arith.subi %0, %lq : i32
       %2 = arith.subi %1, %n : i32
       %3 = arith.cmpi sge, %kv, %2 : i32
-      attn.yield %3 : i1 })" + kTail);
+      attn.yield %3 : i1 })" +
+                         kTail);
   ASSERT_TRUE(parsed.spec) << parsed.diagnostics;
   ASSERT_EQ(parsed.spec->masks.size(), 1u);
   ASSERT_TRUE(parsed.spec->masks[0].expression);
@@ -184,11 +211,13 @@ TEST(SpecModule, RegionsWithoutExpressionAreOpaque) {
     ^bb0(%b: i32, %h: i32, %qi: i32, %kv: i32, %lq: i32, %lk: i32):
       %0 = arith.shli %qi, %n : i32
       %1 = arith.cmpi ult, %kv, %0 : i32
-      attn.yield %1 : i1 })" + kTail);
+      attn.yield %1 : i1 })" +
+                         kTail);
   ASSERT_TRUE(parsed.spec) << parsed.diagnostics;
   ASSERT_EQ(parsed.spec->masks.size(), 1u);
   EXPECT_EQ(parsed.spec->masks[0].kind, SpecMask::Kind::Opaque);
-  EXPECT_NE(parsed.spec->masks[0].text.find("arith.cmpi"), std::string::npos) << parsed.spec->masks[0].text;
+  EXPECT_NE(parsed.spec->masks[0].text.find("arith.cmpi"), std::string::npos)
+      << parsed.spec->masks[0].text;
   EXPECT_EQ(specHash(*parsed.spec).size(), 64u);
   mlir::MLIRContext context;
   std::string diagnostics;
@@ -202,10 +231,13 @@ TEST(SpecModule, RegionsWithoutExpressionAreOpaque) {
 
 // A value used twice doubles the text each time; that must not blow up.
 TEST(SpecModule, SharedValuesDoNotExplode) {
-  std::string body = "mask {\n^bb0(%b: i32, %h: i32, %qi: i32, %kv: i32, %lq: i32, %lk: i32):\n  %x0 = arith.addi %kv, %kv : i32\n";
+  std::string body = "mask {\n^bb0(%b: i32, %h: i32, %qi: i32, %kv: i32, %lq: i32, %lk: i32):\n  "
+                     "%x0 = arith.addi %kv, %kv : i32\n";
   for (int i = 1; i < 60; ++i)
-    body += "  %x" + std::to_string(i) + " = arith.addi %x" + std::to_string(i - 1) + ", %x" + std::to_string(i - 1) + " : i32\n";
-  Parsed parsed = import(std::string(kHead) + body + "  %c = arith.cmpi sge, %x59, %qi : i32\n  attn.yield %c : i1 }" + kTail);
+    body += "  %x" + std::to_string(i) + " = arith.addi %x" + std::to_string(i - 1) + ", %x" +
+            std::to_string(i - 1) + " : i32\n";
+  Parsed parsed = import(std::string(kHead) + body +
+                         "  %c = arith.cmpi sge, %x59, %qi : i32\n  attn.yield %c : i1 }" + kTail);
   ASSERT_TRUE(parsed.spec) << parsed.diagnostics;
   EXPECT_EQ(parsed.spec->masks[0].kind, SpecMask::Kind::Opaque);
 }
@@ -219,7 +251,9 @@ TEST(SpecModule, ModulesThatAreNoSpec) {
   unnamed.erase(at, std::string(" {attn.name = \"k\"}").size());
   Parsed missing = import(unnamed);
   EXPECT_FALSE(missing.spec);
-  EXPECT_NE(missing.diagnostics.find("argument 1 of the function has no attn.name"), std::string::npos) << missing.diagnostics;
+  EXPECT_NE(missing.diagnostics.find("argument 1 of the function has no attn.name"),
+            std::string::npos)
+      << missing.diagnostics;
 }
 
 } // namespace

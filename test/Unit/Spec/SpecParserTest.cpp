@@ -105,24 +105,30 @@ score: "cap * tanh(s / cap)"
 }
 
 TEST(SpecParser, CanonicalLeavesDefaultsOutAndOrdersKeys) {
-  EXPECT_EQ(canonical("split_kv: auto\nout: [lse, o]\nsinks: false\nlayout: bshd\ndtype: {q: f16}\n"
-                      "dim: {qk: 64, v: 64}\nheads: {q: 4, kv: 4}\nseq: dense\nkv: dense\nmask: none\n"
-                      "kind: prefill\nname: a\nattn: 1\n"),
-            "attn: 1\nname: a\nkind: prefill\nheads: 4\ndim: 64\ndtype: f16\nout: [o, lse]\n");
+  EXPECT_EQ(
+      canonical("split_kv: auto\nout: [lse, o]\nsinks: false\nlayout: bshd\ndtype: {q: f16}\n"
+                "dim: {qk: 64, v: 64}\nheads: {q: 4, kv: 4}\nseq: dense\nkv: dense\nmask: none\n"
+                "kind: prefill\nname: a\nattn: 1\n"),
+      "attn: 1\nname: a\nkind: prefill\nheads: 4\ndim: 64\ndtype: f16\nout: [o, lse]\n");
 }
 
 TEST(SpecParser, CanonicalOfEverything) {
-  std::string text = "attn: 1\nname: all\nkind: decode\nheads: {q: 8, kv: 2}\ndim: {qk: 192, v: 128}\n"
-                     "dtype: {q: f16, kv: f16, o: f32}\nlayout: bhsd\nseq: {q: 1..4, kv: lens}\n"
-                     "kv: paged(page=24)\nargs: {n: i32, doc: \"i32[?, ?]\", slopes: \"f32[8]\"}\n"
-                     "mask: [causal, causal_top_left, {window: [7, -1]}, {prefix_lm: n}, {document: doc}, \"b > 0 and h < n\"]\n"
-                     "score: [{softcap: 30.0}, {alibi: slopes}, alibi, \"s * 2.0\"]\nbias: bf16\nsinks: true\n"
-                     "scale: 0.1\nout: [o, lse]\nsplit_kv: 4\n";
+  std::string text =
+      "attn: 1\nname: all\nkind: decode\nheads: {q: 8, kv: 2}\ndim: {qk: 192, v: 128}\n"
+      "dtype: {q: f16, kv: f16, o: f32}\nlayout: bhsd\nseq: {q: 1..4, kv: lens}\n"
+      "kv: paged(page=24)\nargs: {n: i32, doc: \"i32[?, ?]\", slopes: \"f32[8]\"}\n"
+      "mask: [causal, causal_top_left, {window: [7, -1]}, {prefix_lm: n}, {document: doc}, \"b > 0 "
+      "and h < n\"]\n"
+      "score: [{softcap: 30.0}, {alibi: slopes}, alibi, \"s * 2.0\"]\nbias: bf16\nsinks: true\n"
+      "scale: 0.1\nout: [o, lse]\nsplit_kv: 4\n";
   std::string printed = canonical(text);
   // The mask's line is over 100 columns, so it becomes a block.
-  EXPECT_NE(printed.find("mask:\n  - causal\n  - causal_top_left\n  - {window: [7, -1]}\n"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("mask:\n  - causal\n  - causal_top_left\n  - {window: [7, -1]}\n"),
+            std::string::npos)
+      << printed;
   EXPECT_NE(printed.find("  - \"b > 0 and h < n\"\n"), std::string::npos);
-  EXPECT_NE(printed.find("score: [{softcap: 30.0}, {alibi: slopes}, alibi, \"s * 2.0\"]\n"), std::string::npos);
+  EXPECT_NE(printed.find("score: [{softcap: 30.0}, {alibi: slopes}, alibi, \"s * 2.0\"]\n"),
+            std::string::npos);
 }
 
 // Case M5: a model's window of W tokens and the inclusive (left, right) are two spellings.
@@ -153,8 +159,9 @@ TEST(SpecParser, OneSidedWindow) {
 }
 
 TEST(SpecParser, ArgumentForms) {
-  Parsed parsed = parse(prefillWith("args:\n  a: f32\n  t: f32[32, ?]\n  u: {tensor: bf16, rank: 3}\n"
-                                    "  w: {tensor: bool, shape: [\"?\", 4]}\n"));
+  Parsed parsed =
+      parse(prefillWith("args:\n  a: f32\n  t: f32[32, ?]\n  u: {tensor: bf16, rank: 3}\n"
+                        "  w: {tensor: bool, shape: [\"?\", 4]}\n"));
   ASSERT_TRUE(parsed.spec) << parsed.diagnostics;
   const auto &args = parsed.spec->args;
   EXPECT_FALSE(args[0].isTensor());
@@ -173,7 +180,8 @@ TEST(SpecParser, PagedImpliesLengths) {
 }
 
 TEST(SpecParser, HashDependsOnMeaningNotOnSpelling) {
-  Parsed a = parse(prefillWith("mask: \"q_pos>=kv_pos\"\n")), b = parse(prefillWith("mask:   'q_pos  >=  (kv_pos)' # x\n"));
+  Parsed a = parse(prefillWith("mask: \"q_pos>=kv_pos\"\n")),
+         b = parse(prefillWith("mask:   'q_pos  >=  (kv_pos)' # x\n"));
   Parsed c = parse(prefillWith("mask: \"q_pos>kv_pos\"\n"));
   ASSERT_TRUE(a.spec && b.spec && c.spec);
   EXPECT_EQ(specHash(*a.spec), specHash(*b.spec));
@@ -182,19 +190,28 @@ TEST(SpecParser, HashDependsOnMeaningNotOnSpelling) {
 }
 
 TEST(SpecParser, UnknownKeysAreErrorsWithSuggestions) {
-  EXPECT_NE(diagnosticsOf(prefillWith("masks: causal\n")).find("t.yaml:7:1: error: unknown key 'masks' in the spec; did you mean 'mask'?"),
+  EXPECT_NE(diagnosticsOf(prefillWith("masks: causal\n"))
+                .find("t.yaml:7:1: error: unknown key 'masks' in the spec; did you mean 'mask'?"),
             std::string::npos);
-  EXPECT_NE(diagnosticsOf(prefillWith("seq: {kvs: lens}\n")).find("t.yaml:7:7: error: unknown key 'kvs' in seq; did you mean 'kv'?"), std::string::npos)
+  EXPECT_NE(diagnosticsOf(prefillWith("seq: {kvs: lens}\n"))
+                .find("t.yaml:7:7: error: unknown key 'kvs' in seq; did you mean 'kv'?"),
+            std::string::npos)
       << diagnosticsOf(prefillWith("seq: {kvs: lens}\n"));
-  EXPECT_NE(diagnosticsOf(prefillWith("mask: {windows: [1, 2]}\n")).find("did you mean 'window'?"), std::string::npos);
+  EXPECT_NE(diagnosticsOf(prefillWith("mask: {windows: [1, 2]}\n")).find("did you mean 'window'?"),
+            std::string::npos);
 }
 
 TEST(SpecParser, MisspeltValuesAreErrorsWithSuggestions) {
-  EXPECT_NE(diagnosticsOf(prefillWith("mask: casual\n")).find("t.yaml:7:7: error: unknown mask 'casual'; did you mean 'causal'?"),
+  EXPECT_NE(diagnosticsOf(prefillWith("mask: casual\n"))
+                .find("t.yaml:7:7: error: unknown mask 'casual'; did you mean 'causal'?"),
             std::string::npos);
-  EXPECT_NE(diagnosticsOf(prefillWith("layout: bsdh\n")).find("did you mean 'bshd'?"), std::string::npos);
-  EXPECT_NE(diagnosticsOf(prefillWith("score: alibii\n")).find("did you mean 'alibi'?"), std::string::npos);
-  EXPECT_NE(diagnosticsOf(prefillWith("mask: window\n")).find("needs a value; write {window: [4095, 0]}"), std::string::npos);
+  EXPECT_NE(diagnosticsOf(prefillWith("layout: bsdh\n")).find("did you mean 'bshd'?"),
+            std::string::npos);
+  EXPECT_NE(diagnosticsOf(prefillWith("score: alibii\n")).find("did you mean 'alibi'?"),
+            std::string::npos);
+  EXPECT_NE(
+      diagnosticsOf(prefillWith("mask: window\n")).find("needs a value; write {window: [4095, 0]}"),
+      std::string::npos);
 }
 
 TEST(SpecParser, DuplicateKeysAreErrorsAtBothPlaces) {
@@ -210,24 +227,37 @@ TEST(SpecParser, MissingKeysAreAllReported) {
 }
 
 TEST(SpecParser, WrongTypes) {
-  EXPECT_NE(diagnosticsOf("attn: 2\nname: t\nkind: prefill\nheads: 8\ndim: 64\ndtype: bf16\n").find("t.yaml:1:7: error: the version"),
+  EXPECT_NE(diagnosticsOf("attn: 2\nname: t\nkind: prefill\nheads: 8\ndim: 64\ndtype: bf16\n")
+                .find("t.yaml:1:7: error: the version"),
             std::string::npos);
-  EXPECT_NE(diagnosticsOf(prefillWith("sinks: yes\n")).find("sinks must be true or false; found 'yes'"), std::string::npos);
-  EXPECT_NE(diagnosticsOf(prefillWith("scale: [1]\n")).find("scale must be a number"), std::string::npos);
-  EXPECT_NE(diagnosticsOf(prefillWith("mask:\n")).find("key 'mask' has no value"), std::string::npos);
+  EXPECT_NE(
+      diagnosticsOf(prefillWith("sinks: yes\n")).find("sinks must be true or false; found 'yes'"),
+      std::string::npos);
+  EXPECT_NE(diagnosticsOf(prefillWith("scale: [1]\n")).find("scale must be a number"),
+            std::string::npos);
+  EXPECT_NE(diagnosticsOf(prefillWith("mask:\n")).find("key 'mask' has no value"),
+            std::string::npos);
   EXPECT_NE(diagnosticsOf(prefillWith("out: [lse]\n")).find("out lacks 'o'"), std::string::npos);
-  EXPECT_NE(diagnosticsOf(prefillWith("args: [f32]\n")).find("args is a mapping"), std::string::npos);
-  EXPECT_NE(diagnosticsOf("- attn: 1\n").find("a spec is a mapping that starts with 'attn: 1'; found a list"), std::string::npos);
+  EXPECT_NE(diagnosticsOf(prefillWith("args: [f32]\n")).find("args is a mapping"),
+            std::string::npos);
+  EXPECT_NE(diagnosticsOf("- attn: 1\n")
+                .find("a spec is a mapping that starts with 'attn: 1'; found a list"),
+            std::string::npos);
 }
 
 // Expression faults point into the expression, not at its start.
 TEST(SpecParser, ExpressionErrorsHaveTheirOwnColumn) {
-  EXPECT_NE(diagnosticsOf(prefillWith("mask: \"q_pos >= kv_poss\"\n")).find("t.yaml:7:17: error: unknown name 'kv_poss'; did you mean 'kv_pos'?"),
+  EXPECT_NE(diagnosticsOf(prefillWith("mask: \"q_pos >= kv_poss\"\n"))
+                .find("t.yaml:7:17: error: unknown name 'kv_poss'; did you mean 'kv_pos'?"),
             std::string::npos)
       << diagnosticsOf(prefillWith("mask: \"q_pos >= kv_poss\"\n"));
-  EXPECT_NE(diagnosticsOf(prefillWith("mask: >\n  q_pos >=\n  nonsense\n")).find("t.yaml:9:3: error"), std::string::npos)
+  EXPECT_NE(
+      diagnosticsOf(prefillWith("mask: >\n  q_pos >=\n  nonsense\n")).find("t.yaml:9:3: error"),
+      std::string::npos)
       << diagnosticsOf(prefillWith("mask: >\n  q_pos >=\n  nonsense\n"));
-  EXPECT_NE(diagnosticsOf(prefillWith("mask:\n  q_pos >= 1 and\n   nonsense > 0\n")).find("t.yaml:9:4: error"), std::string::npos)
+  EXPECT_NE(diagnosticsOf(prefillWith("mask:\n  q_pos >= 1 and\n   nonsense > 0\n"))
+                .find("t.yaml:9:4: error"),
+            std::string::npos)
       << diagnosticsOf(prefillWith("mask:\n  q_pos >= 1 and\n   nonsense > 0\n"));
 }
 
@@ -245,17 +275,22 @@ std::string formatted(const std::string &text) {
 }
 
 TEST(SpecFormatter, CommentsStayWithTheirKeys) {
-  EXPECT_EQ(formatted("# A model.\n# Two lines.\nattn: 1\nname:   t # beside\nkind: prefill\nheads: {q: 4, kv: 4}\n"
-                      "# about dim\ndim: 64\ndtype: bf16\nlayout: bshd # gone with its key\nmask:\n  - causal # inner\n"
+  EXPECT_EQ(formatted("# A model.\n# Two lines.\nattn: 1\nname:   t # beside\nkind: "
+                      "prefill\nheads: {q: 4, kv: 4}\n"
+                      "# about dim\ndim: 64\ndtype: bf16\nlayout: bshd # gone with its "
+                      "key\nmask:\n  - causal # inner\n"
                       "  # about the window\n  - {window: [3, 0]}\nout: [o]\n# end\n"),
-            "# A model.\n# Two lines.\nattn: 1\nname: t  # beside\nkind: prefill\nheads: 4\n# about dim\ndim: 64\n"
-            "dtype: bf16\n# gone with its key\n# inner\nmask: [causal, {window: [3, 0]}]\n# about the window\n# end\n");
+            "# A model.\n# Two lines.\nattn: 1\nname: t  # beside\nkind: prefill\nheads: 4\n# "
+            "about dim\ndim: 64\n"
+            "dtype: bf16\n# gone with its key\n# inner\nmask: [causal, {window: [3, 0]}]\n# about "
+            "the window\n# end\n");
 }
 
 TEST(SpecParser, UnusedArgumentsAreWarnedOf) {
   Parsed parsed = parse(prefillWith("args: {cap: f32, win: i32}\nscore: \"s * cap\"\n"));
   EXPECT_TRUE(parsed.spec);
-  EXPECT_EQ(parsed.diagnostics, "t.yaml:7:18: warning: argument 'win' is not used by mask or score\n");
+  EXPECT_EQ(parsed.diagnostics,
+            "t.yaml:7:18: warning: argument 'win' is not used by mask or score\n");
 }
 
 } // namespace

@@ -17,9 +17,9 @@ inline void keepDiagnostics(llvm::SourceMgr &sources, std::string &out) {
       [](const llvm::SMDiagnostic &diagnostic, void *context) {
         auto &text = *static_cast<std::string *>(context);
         const char *kinds[] = {"error", "warning", "remark", "note"};
-        text += diagnostic.getFilename().str() + ":" + std::to_string(diagnostic.getLineNo()) + ":" +
-                std::to_string(diagnostic.getColumnNo() + 1) + ": " + kinds[diagnostic.getKind()] + ": " +
-                diagnostic.getMessage().str() + "\n";
+        text += diagnostic.getFilename().str() + ":" + std::to_string(diagnostic.getLineNo()) +
+                ":" + std::to_string(diagnostic.getColumnNo() + 1) + ": " +
+                kinds[diagnostic.getKind()] + ": " + diagnostic.getMessage().str() + "\n";
       },
       &out);
 }
