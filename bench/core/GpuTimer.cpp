@@ -11,8 +11,8 @@ namespace {
 
 class GpuTimed : public Timed {
 public:
-  GpuTimed(const GpuContext &context, const Config &config, Launch launch)
-      : context(context), cold(config.cache == "cold"), launch(std::move(launch)) {}
+  GpuTimed(const GpuContext &context, bool flushes, Launch launch)
+      : context(context), flushes(flushes), launch(std::move(launch)) {}
 
   Status prepare(const Config &config, int copies) {
     // One event pair a sample of a turn, made once.
@@ -59,7 +59,7 @@ private:
   Result<std::vector<double>> measure(int count) {
     const rt::Stream &stream = context.stream();
     for (int i = 0; i < count; ++i) {
-      if (cold)
+      if (flushes)
         if (Status s = context.flush(); !s.ok())
           return s;
       for (Status s : {events[2 * i].record(stream), graph ? graph->launch(stream) : launch(0),
@@ -79,7 +79,7 @@ private:
   }
 
   const GpuContext &context;
-  bool cold;
+  bool flushes;
   Launch launch;
   int launches = 1;
   std::unique_ptr<rt::Graph> graph;
@@ -90,7 +90,8 @@ private:
 
 Result<std::unique_ptr<Timed>> makeGpuTimed(const GpuContext &context, const Config &config,
                                             int copies, Launch launch) {
-  auto timed = std::make_unique<GpuTimed>(context, config, std::move(launch));
+  auto timed = std::make_unique<GpuTimed>(
+      context, flushesBefore(config, copies, context.properties().l2Bytes), std::move(launch));
   if (Status s = timed->prepare(config, copies); !s.ok())
     return s;
   return std::unique_ptr<Timed>(std::move(timed));

@@ -1,10 +1,11 @@
 // Times launches on the GPU with events. What a sample is:
 //
 //   eager:  [flush L2 if cold] event, launch, event
-//   graph:  [flush L2 if cold] event, replay of a graph of n launches, event; divided by n
+//   graph:  event, replay of a graph of n launches, event; divided by n
 //
 // Inside a cold graph the launches rotate over copies of the inputs that together exceed the L2
-// three times, so that no launch finds what an earlier one read. Nothing is subtracted.
+// three times, so that no launch finds what an earlier one read; where 128 copies are too small for
+// that, the L2 is flushed before the replay. Nothing is subtracted.
 #ifndef ATTNC_BENCH_GPUTIMER_H
 #define ATTNC_BENCH_GPUTIMER_H
 

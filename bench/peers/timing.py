@@ -1,7 +1,7 @@
 """Timing by events, as the measuring core does it (GpuTimer.h): the two must stay the same method.
 
-eager: [flush if cold] event, launch, event.  graph: [flush if cold] event, replay, event, divided
-by the launches in the graph; a cold graph rotates over copies of the inputs.
+eager: [flush if cold] event, launch, event.  graph: event, replay, event, divided by the launches in
+the graph; a cold graph rotates over copies of the inputs, and is flushed if they are too small.
 """
 
 from __future__ import annotations
@@ -13,6 +13,12 @@ def copies_needed(config: dict, tensor_bytes: int, l2_bytes: int) -> int:
     if config["launch"] != "graph" or config["cache"] != "cold":
         return 1
     return min(128, max(2, -(-3 * l2_bytes // max(1, tensor_bytes))))
+
+
+def flushes_before(config: dict, copies: int, tensor_bytes: int, l2_bytes: int) -> bool:
+    if config["cache"] != "cold":
+        return False
+    return config["launch"] != "graph" or copies * tensor_bytes < 2 * l2_bytes
 
 
 def launches_in_graph(launch_us: float, copies: int, target_us: float = 200.0) -> int:
@@ -28,8 +34,7 @@ class Timer:
     def __init__(self, torch, config: dict, launch, copies: int, flush):
         self.torch = torch
         self.launch = launch
-        self.cold = config["cache"] == "cold"
-        self.flush = flush  # a tensor that exceeds the L2
+        self.flush = flush  # a tensor that exceeds the L2, or None
         self.events = [
             (torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True))
             for _ in range(self.BATCH)
@@ -60,7 +65,7 @@ class Timer:
     def _measure(self, count: int) -> list[float]:
         run = self.graph.replay if self.graph is not None else lambda: self.launch(0)
         for begin, end in self.events[:count]:
-            if self.cold:
+            if self.flush is not None:
                 self.flush.fill_(0x5A)
             begin.record()
             run()

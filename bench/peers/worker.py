@@ -162,16 +162,21 @@ class Session:
         del out, logical
         with torch.no_grad():
             kernels, why = probe(torch, lambda: peer.run(*arranged[0]))
-            size = sum(
-                x.numel() * x.element_size() for x in arranged[0] if hasattr(x, "numel")
-            ) or 2 * (b * hkv * n * d)
+            # What a launch reads and writes, as the core counts it (Config::tensorBytes).
+            size = 2 * (b * hq * lq * d + b * hkv * n * d) * dtype.itemsize
             copies = timing.copies_needed(config, size, r["l2_bytes"])
             while len(arranged) < copies:
                 arranged.append(peer.arrange(*tensors()))
             for extra in arranged[1:2]:
                 peer.run(*extra)
             timer = timing.Timer(
-                torch, config, lambda c: peer.run(*arranged[c]), copies, self.flush_buffer(r)
+                torch,
+                config,
+                lambda c: peer.run(*arranged[c]),
+                copies,
+                self.flush_buffer(r)
+                if timing.flushes_before(config, copies, size, r["l2_bytes"])
+                else None,
             )
         self.next += 1
         self.handles[self.next] = (timer, peer, arranged)

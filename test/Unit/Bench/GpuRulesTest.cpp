@@ -31,6 +31,23 @@ TEST(GpuTimer, ColdGraphsRotateOverMoreThanTheCache) {
   EXPECT_EQ(copiesNeeded(c, l2), 1);
 }
 
+TEST(GpuTimer, FlushesOnlyWhereRotatingDoesNotDoIt) {
+  Config c;
+  c.regime = "decode";
+  c.n = 8192;
+  c.hq = 32;
+  c.hkv = 8;
+  c.cache = "cold";
+  const std::int64_t l2 = 60 << 20;
+  EXPECT_TRUE(flushesBefore(c, 1, l2));
+  c.launch = "graph";
+  EXPECT_FALSE(flushesBefore(c, copiesNeeded(c, l2), l2));
+  c.n = 16;
+  EXPECT_TRUE(flushesBefore(c, copiesNeeded(c, l2), l2));
+  c.cache = "warm";
+  EXPECT_FALSE(flushesBefore(c, 1, l2));
+}
+
 TEST(GpuTimer, GraphsHoldWholeRounds) {
   EXPECT_EQ(launchesInGraph(10, 1), 20);
   EXPECT_EQ(launchesInGraph(10, 8), 24);
