@@ -54,6 +54,8 @@ class Inductor(Naive):
 
     def __init__(self, config: dict):
         super().__init__(config)
+        import torch._dynamo.utils  # seconds; only where it is needed
+
         torch._dynamo.reset()
         torch._dynamo.utils.counters.clear()
         group, scale, function = self.group, self.scale, self.function
