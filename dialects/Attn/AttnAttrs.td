@@ -67,14 +67,19 @@ def Attn_ConfigAttr : Attn_Attr<"Config", "config"> {
     matrix operands in registers for the whole loop, else re-read from shared memory each step;
     `split_kv`: the KV range is divided over CTAs and merged by `attn.combine`; `warp_specialized`: a
     producer warp group copies by TMA for `warps` consumer warps that issue asynchronous products
-    (wgmma); `persistent`: as many CTAs as multiprocessors loop over the tiles.
+    (wgmma); `persistent`: as many CTAs as multiprocessors loop over the tiles; `ctas_per_sm`: the
+    assembler keeps registers low enough for that many CTAs on a multiprocessor (0: no demand);
+    `section_bytes`: where later rows see more keys, tiles are taken heaviest first within sections of
+    heads whose K and V are about that large, so that they stay in the L2 cache (0: no sections).
   }];
   let parameters = (ins "int64_t":$blockM, "int64_t":$blockN, "int64_t":$warps, "int64_t":$stages,
                         DefaultValuedParameter<"bool", "false">:$packGqa,
                         DefaultValuedParameter<"bool", "true">:$qInRegisters,
                         DefaultValuedParameter<"bool", "false">:$splitKv,
                         DefaultValuedParameter<"bool", "false">:$warpSpecialized,
-                        DefaultValuedParameter<"bool", "false">:$persistent);
+                        DefaultValuedParameter<"bool", "false">:$persistent,
+                        DefaultValuedParameter<"int64_t", "0">:$ctasPerSm,
+                        DefaultValuedParameter<"int64_t", "0">:$sectionBytes);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 

@@ -100,6 +100,8 @@ private:
   LogicalResult runPhase(const char *name, PipelineSteps steps);
   LogicalResult finishGpu();
   void readConfig();
+  /// Fills result.program from the tile kernels; false after a diagnostic.
+  bool readInterface();
 
   const CompileOptions &options;
   const TargetInfo &target;
@@ -159,9 +161,18 @@ void Compilation::readConfig() {
                      {"stages", config.getStages()},
                      {"pack_gqa", config.getPackGqa()},
                      {"q_in_registers", config.getQInRegisters()},
-                     {"split_kv", config.getSplitKv()}};
+                     {"split_kv", config.getSplitKv()},
+                     {"warp_specialized", config.getWarpSpecialized()},
+                     {"persistent", config.getPersistent()}};
     return WalkResult::interrupt();
   });
+}
+
+bool Compilation::readInterface() {
+  FailureOr<ProgramInterface> program = readProgramInterface(*result.module);
+  if (succeeded(program))
+    result.program = std::move(*program);
+  return succeeded(program);
 }
 
 LogicalResult Compilation::finishGpu() {
@@ -214,17 +225,17 @@ FailureOr<CompileResult> Compilation::run() {
   failureKind = CompileFailure::Failed;
   if (stopped)
     return std::move(result);
-  FailureOr<ProgramInterface> program = readProgramInterface(*result.module);
-  if (failed(program))
-    return failure();
-  result.program = std::move(*program);
   if (options.level == CompileLevel::Tile && options.stopAfter.empty())
-    return std::move(result);
+    return readInterface() ? FailureOr<CompileResult>(std::move(result))
+                           : FailureOr<CompileResult>(failure());
 
   if (failed(runPhase("3-tile", target.isHost ? tileHostPhase() : tileGpuPhase())))
     return failure();
   if (stopped)
     return std::move(result);
+  // Only now: the schedule may have changed a kernel's grid, warps and arguments.
+  if (!readInterface())
+    return failure();
   if (target.isHost) {
     TimingScope scope;
     if (options.timing)

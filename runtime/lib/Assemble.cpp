@@ -15,7 +15,7 @@
 namespace attnc::rt {
 namespace {
 
-constexpr Assembler allAssemblers[] = {Assembler::NvJitLink, Assembler::Ptxas, Assembler::Driver};
+constexpr Assembler allAssemblers[] = {Assembler::Ptxas, Assembler::NvJitLink, Assembler::Driver};
 
 std::optional<Assembler> parseAssembler(const std::string &name) {
   for (Assembler assembler : allAssemblers)

@@ -23,6 +23,8 @@ struct TargetInfo {
   int ptxVersion = 0;
   /// Largest dynamic shared memory of one CTA, and shared memory of one SM.
   int64_t sharedPerBlock = 0, sharedPerSm = 0;
+  /// The L2 cache that all multiprocessors share.
+  int64_t l2Bytes = 0;
   int64_t registersPerSm = 65536;
   int multiprocessors = 0;
   /// mma.sync.m16n8k16 on f16 and bf16 with ldmatrix.

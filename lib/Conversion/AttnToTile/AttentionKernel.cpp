@@ -75,6 +75,9 @@ static LogicalResult createKernel(func::FuncOp func, AttentionProblem &problem,
   schedule.push_back(builder.getNamedAttr("stages", number(builder, config.getStages())));
   if (!config.getQInRegisters())
     schedule.push_back(builder.getNamedAttr("q_in_shared", builder.getUnitAttr()));
+  if (config.getCtasPerSm())
+    schedule.push_back(
+        builder.getNamedAttr("ctas_per_sm", number(builder, config.getCtasPerSm())));
   if (config.getWarpSpecialized())
     schedule.push_back(builder.getNamedAttr("warp_specialized", builder.getUnitAttr()));
   if (config.getPersistent())
@@ -92,6 +95,7 @@ static LogicalResult createKernel(func::FuncOp func, AttentionProblem &problem,
   problem.cuSeqlensKv = mapped(op.getCuSeqlensKv());
   problem.blockTable = mapped(op.getBlockTable());
   problem.sinks = mapped(op.getSinks());
+  problem.batch = KernelSignature::find(kernel, "batch");
   problem.maxLenQ = KernelSignature::find(kernel, "max_len_q");
   problem.maxLenKv = KernelSignature::find(kernel, "max_len_kv");
   problem.splits = KernelSignature::find(kernel, "splits");

@@ -15,7 +15,7 @@ struct AttentionProblem {
   mlir::IRMapping captures;
   mlir::Value q, k, v, o, lse;
   mlir::Value kvLens, cuSeqlensQ, cuSeqlensKv, blockTable, sinks;
-  mlir::Value maxLenQ, maxLenKv, splits;
+  mlir::Value batch, maxLenQ, maxLenKv, splits;
 
   /// Rows and keys of a score tile.
   int64_t blockM = 0, blockN = 0;

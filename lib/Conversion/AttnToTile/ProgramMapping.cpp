@@ -6,6 +6,28 @@
 using namespace mlir;
 using namespace attnc;
 
+/// Tiles in the order of their work, the last row blocks of all heads first, within sections of heads
+/// that share the L2 cache: row block and batch·head of tile `pid`.
+static std::pair<Value, Value> heaviestFirst(TileBuilder &b, AttentionProblem &problem, Value pid,
+                                             Value numBlocks, Value numHeads,
+                                             int64_t sectionBytes) {
+  auto kv = cast<RankedTensorType>(problem.op.getK().getType());
+  int64_t keyBytes = (problem.op.getDimQK() + problem.op.getDimV()) *
+                     kv.getElementTypeBitWidth() / 8;
+  // Heads of a section: KV heads that fit, times the query heads that share each.
+  Value one = b.i32(1);
+  Value fit = b.max(b.div(b.i32(sectionBytes / keyBytes), b.max(problem.maxLenKv, one)), one);
+  Value perSection = problem.packed ? fit : b.mul(fit, b.i32(problem.group));
+  perSection = b.min(perSection, numHeads);
+  Value tiles = b.mul(perSection, numBlocks);
+  Value section = b.div(pid, tiles);
+  Value inSection = b.rem(pid, tiles);
+  Value firstHead = b.mul(section, perSection);
+  Value headsHere = b.min(perSection, b.sub(numHeads, firstHead));
+  Value block = b.sub(b.sub(numBlocks, one), b.div(inSection, headsHere));
+  return {block, b.add(firstHead, b.rem(inSection, headsHere))};
+}
+
 WorkItem attnc::decodeWork(TileBuilder &b, AttentionProblem &problem, bool descending) {
   WorkItem work;
   Value zero = b.i32(0);
@@ -15,16 +37,23 @@ WorkItem attnc::decodeWork(TileBuilder &b, AttentionProblem &problem, bool desce
     work.split = b.rem(pid, problem.splits);
     pid = b.div(pid, problem.splits);
   }
-  // Row blocks are fastest, then heads: CTAs in flight share the K and V of few heads.
   Value maxRows = problem.packed ? b.mul(problem.maxLenQ, group) : problem.maxLenQ;
   Value numBlocks = b.ceilDiv(maxRows, problem.blockM);
-  Value block = b.rem(pid, numBlocks);
-  Value batchHead = b.div(pid, numBlocks);
   Value heads = b.i32(problem.packed ? problem.op.getHeadsKv() : problem.op.getHeadsQ());
+  int64_t sectionBytes = problem.op.getConfigAttr().getSectionBytes();
+  Value block, batchHead;
+  if (descending && sectionBytes) {
+    std::tie(block, batchHead) =
+        heaviestFirst(b, problem, pid, numBlocks, b.mul(problem.batch, heads), sectionBytes);
+  } else {
+    // Row blocks are fastest, then heads: CTAs in flight share the K and V of few heads.
+    block = b.rem(pid, numBlocks);
+    batchHead = b.div(pid, numBlocks);
+    if (descending)
+      block = b.sub(b.sub(numBlocks, b.i32(1)), block);
+  }
   Value head = b.rem(batchHead, heads);
   work.batch = b.div(batchHead, heads);
-  if (descending)
-    block = b.sub(b.sub(numBlocks, b.i32(1)), block);
   work.firstRow = b.mul(block, b.i32(problem.blockM));
   if (problem.packed) {
     work.headKv = head;

@@ -31,8 +31,9 @@ namespace mlir::tile {
 /// Module attribute: array of dictionaries {name, dtype, shape} of the workspace tensors, in the
 /// package's form, that the module's kernels exchange.
 inline constexpr StringLiteral kWorkspaceAttrName = "tile.workspace";
-/// Kernel attribute: a dictionary of schedule choices for the GPU passes: `stages` (i64), and
-/// `q_in_shared` (unit) when the invariant A operand is re-read from shared memory.
+/// Kernel attribute: a dictionary of schedule choices for the GPU passes: `stages` (i64);
+/// `q_in_shared` (unit) when the invariant A operand is re-read from shared memory; `ctas_per_sm`
+/// (i64) that registers must leave room for; `warp_specialized` and `persistent` (unit).
 inline constexpr StringLiteral kScheduleAttrName = "tile.schedule";
 /// Attribute of a lowered kernel: bytes of dynamic shared memory it needs (i64).
 inline constexpr StringLiteral kSharedBytesAttrName = "tile.shared_bytes";

@@ -16,7 +16,10 @@ using namespace attnc;
 /// Fields a user forced with --config, each absent if not named.
 struct Overrides {
   std::optional<int64_t> blockM, blockN, warps, stages, packGqa, qInRegisters, splitKv;
-  std::optional<int64_t> warpSpecialized, persistent;
+  std::optional<int64_t> warpSpecialized, persistent, ctasPerSm;
+
+  /// Whether the tile itself is forced: that speaks of the plain schedule unless said otherwise.
+  bool namesTile() const { return blockM || blockN || warps || stages || qInRegisters; }
 };
 
 /// Parses `block_m=64,block_n=32`; a bad key or value is an error at `loc`.
@@ -37,13 +40,14 @@ static FailureOr<Overrides> parseOverrides(StringRef text, Location loc) {
             .Case("split_kv", &result.splitKv)
             .Case("warp_specialized", &result.warpSpecialized)
             .Case("persistent", &result.persistent)
+            .Case("ctas_per_sm", &result.ctasPerSm)
             .Default(nullptr);
     int64_t number = 0;
     if (!slot)
       return emitError(loc, "unknown configuration field '")
              << key
              << "'; known are block_m, block_n, warps, stages, pack_gqa, q_in_registers, split_kv, "
-                "warp_specialized, persistent";
+                "warp_specialized, persistent, ctas_per_sm";
     if (value.trim().getAsInteger(10, number) || number < 0)
       return emitError(loc, "configuration field '")
              << key << "' takes a whole number, got '" << value << "'";
@@ -155,7 +159,8 @@ static LogicalResult chooseConfig(AttentionOpInterface op, const TargetInfo &tar
     problem.rowLimit = *op.getQueryLimit() * (pack ? op.getGroup() : 1);
 
   std::string whyNot = whyNotSpecialized(op, target, pack);
-  bool specialized = forced.warpSpecialized.value_or(0) != 0;
+  bool specialized =
+      forced.warpSpecialized.value_or(whyNot.empty() && !forced.namesTile()) != 0;
   if (specialized && !whyNot.empty())
     return op->emitError("warp_specialized is not possible here: ") << whyNot;
   if (target.wgmma && !whyNot.empty())
@@ -173,7 +178,8 @@ static LogicalResult chooseConfig(AttentionOpInterface op, const TargetInfo &tar
     op->setAttr("config", ConfigAttr::get(op->getContext(), c.blockM, c.blockN, c.warps, c.stages,
                                           /*packGqa=*/false, /*qInRegisters=*/false,
                                           /*splitKv=*/false, /*warpSpecialized=*/true,
-                                          forced.persistent.value_or(1) != 0));
+                                          forced.persistent.value_or(1) != 0,
+                                          /*ctasPerSm=*/1, target.l2Bytes / 2));
     remark::passed(loc, remark::RemarkOpts::name("ConfigChosen").category("config"))
         << describe(c)
         << llvm::formatv(", warp-specialised: {0} bytes of shared memory", c.sharedBytes).str();
@@ -218,7 +224,9 @@ static LogicalResult chooseConfig(AttentionOpInterface op, const TargetInfo &tar
   op->setAttr("config", ConfigAttr::get(op->getContext(), chosen.blockM, chosen.blockN,
                                         chosen.warps, chosen.stages, pack, chosen.qInRegisters,
                                         split, /*warpSpecialized=*/false,
-                                        forced.persistent.value_or(0) != 0));
+                                        forced.persistent.value_or(0) != 0,
+                                        target.isHost ? 0 : forced.ctasPerSm.value_or(chosen.ctasPerSm),
+                                        target.l2Bytes / 2));
   remark::passed(loc, remark::RemarkOpts::name("ConfigChosen").category("config"))
       << describe(chosen) << ": "
       << llvm::formatv("{0} bytes of shared memory, about {1} registers, {2} CTAs an SM, model "

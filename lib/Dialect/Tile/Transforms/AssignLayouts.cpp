@@ -92,6 +92,11 @@ private:
   void analyse(Operation *op) {
     if (isa<MmaOp, MmaAsyncOp>(op))
       return set(op->getResult(0), mma(tileType(op->getResult(0))));
+    if (auto wait = dyn_cast<MmaWaitOp>(op)) {
+      for (auto [operand, result] : llvm::zip(wait.getInflight(), wait.getResults()))
+        set(result, known(operand));
+      return;
+    }
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       if (LayoutAttr source = known(reduce.getSource()))
         set(reduce.getResult(), slice(source, reduce.getDim()));
@@ -211,6 +216,11 @@ private:
       if (tileType(b.get()))
         return op->emitError("the second operand of a product must be in shared memory on a GPU; "
                              "run tile-pipeline-loads first");
+      return success();
+    }
+    if (auto wait = dyn_cast<MmaWaitOp>(op)) {
+      for (auto [operand, result] : llvm::zip(wait.getInflightMutable(), wait.getResults()))
+        require(operand, known(result));
       return success();
     }
     if (auto reduce = dyn_cast<ReduceOp>(op)) {

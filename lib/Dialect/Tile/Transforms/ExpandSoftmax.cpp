@@ -31,15 +31,27 @@ static void expandSoftmaxStep(SoftmaxStepOp op) {
   Value safeMax =
       arith::SelectOp::create(b, isEmpty, constant(rowType, APFloat::getZero(f32)), newMax);
 
+  // The exponent of a weight is s·c − m·c with the product m·c rounded. Its rounding is one factor on
+  // the weights and on their sum, and cancels, as long as the weights stay near 1 and so within the
+  // range of a 16-bit type. Where |m·c| is 2²⁴ or more, f32 holds scores only to about one in the
+  // exponent, and weights are 0 or 1 for all that is known: there c = 1 makes the products exact.
   Value rowScale = constant(rowType, scale);
-  Value offset = arith::MulFOp::create(b, safeMax, rowScale);
+  Value limit = constant(rowType, APFloat(f32, "16777216.0"));
+  auto scaleOf = [&](Value max) -> Value {
+    Value magnitude = math::AbsFOp::create(b, arith::MulFOp::create(b, max, rowScale));
+    Value isHuge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, magnitude, limit);
+    return arith::SelectOp::create(b, isHuge, constant(rowType, APFloat(f32, "1.0")), rowScale);
+  };
+  Value newScale = scaleOf(safeMax);
+  Value offset = arith::MulFOp::create(b, safeMax, newScale);
   Value negOffset = BroadcastOp::create(b, tileType, arith::NegFOp::create(b, offset), /*dim=*/1);
-  Value exponent = math::FmaOp::create(b, op.getScores(), constant(tileType, scale), negOffset);
+  Value tileScale = BroadcastOp::create(b, tileType, newScale, /*dim=*/1);
+  Value exponent = math::FmaOp::create(b, op.getScores(), tileScale, negOffset);
   Value weights = math::Exp2Op::create(b, exponent);
 
   // The difference of the rounded products, not an fma: it is exactly the change of the offset that
   // the weights of this and of earlier blocks were made with.
-  Value oldOffset = arith::MulFOp::create(b, op.getMax(), rowScale);
+  Value oldOffset = arith::MulFOp::create(b, op.getMax(), scaleOf(op.getMax()));
   Value correction = math::Exp2Op::create(b, arith::SubFOp::create(b, oldOffset, offset));
 
   Value blockSum = ReduceOp::create(b, rowType, ReduceKind::Sum, weights, /*dim=*/1);
