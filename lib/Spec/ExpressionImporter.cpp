@@ -22,6 +22,8 @@ public:
       : block(block), role(role), names(names), why(why) {}
 
   ExprPtr import(Value value);
+  /// The arguments seen, as far as a spec declares them.
+  llvm::ArrayRef<SpecArg> getArgs() const { return args; }
 
 private:
   ExprPtr fail(const std::string &reason) {
@@ -44,8 +46,17 @@ private:
   ExprRole role;
   llvm::function_ref<StringRef(Value)> names;
   std::string &why;
+  /// Remembers an argument and its type for getArgs.
+  void noteArgument(StringRef name, Type type);
+
+  llvm::SmallVector<SpecArg> args;
   unsigned depth = 0, nodes = 0;
 };
+
+/// An op of the language may be several of IR (f32 // is a division and a floor), so these are
+/// looser than the language's limits, which the text is held to in the end.
+constexpr unsigned kMaxImportDepth = 2 * kMaxExpressionDepth + 2;
+constexpr unsigned kMaxImportNodes = 4 * kMaxExpressionNodes;
 
 SpecLoc specLocOf(Location loc) {
   if (auto file = dyn_cast<FileLineColLoc>(loc))
@@ -72,11 +83,11 @@ bool Importer::isQueryPosition(Operation *op) const {
 }
 
 ExprPtr Importer::import(Value value) {
-  if (++nodes > kMaxExpressionNodes)
-    return fail("the region has more than " + std::to_string(kMaxExpressionNodes) +
+  if (++nodes > kMaxImportNodes)
+    return fail("the region has more than " + std::to_string(kMaxImportNodes) +
                 " operations when written as an expression");
-  if (depth >= kMaxExpressionDepth)
-    return fail("the region nests deeper than " + std::to_string(kMaxExpressionDepth) + " levels");
+  if (depth >= kMaxImportDepth)
+    return fail("the region nests deeper than " + std::to_string(kMaxImportDepth) + " levels");
   ++depth;
   ExprPtr node;
   if (auto argument = dyn_cast<BlockArgument>(value))
@@ -85,6 +96,21 @@ ExprPtr Importer::import(Value value) {
     node = importOp(value.getDefiningOp(), specLocOf(value.getLoc()));
   --depth;
   return node;
+}
+
+void Importer::noteArgument(StringRef name, Type type) {
+  SpecArg arg;
+  arg.name = name.str();
+  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+    arg.shape.assign(static_cast<size_t>(tensor.getRank()), -1);
+    type = tensor.getElementType();
+  }
+  if (type.isInteger(32))
+    arg.dtype = DType::I32;
+  else if (type.isInteger(8))
+    arg.dtype = DType::Bool;
+  if (llvm::none_of(args, [&](const SpecArg &other) { return other.name == arg.name; }))
+    args.push_back(std::move(arg));
 }
 
 ExprPtr Importer::importArgument(BlockArgument argument) {
@@ -100,6 +126,7 @@ ExprPtr Importer::importArgument(BlockArgument argument) {
   StringRef name = names(argument);
   if (name.empty())
     return fail("the region uses a value without a spec name");
+  noteArgument(name, argument.getType());
   if (argument.getType().isF32())
     return makeName(name, ExprType::F32, loc);
   if (argument.getType().isInteger(32))
@@ -134,6 +161,7 @@ ExprPtr Importer::importLookup(attn::LookupOp op, SpecLoc loc) {
   StringRef name = names(op.getTensor());
   if (name.empty())
     return fail("the region reads a tensor without a spec name");
+  noteArgument(name, op.getTensor().getType());
   Type element = op.getValue().getType();
   auto node = std::make_unique<ExprNode>();
   node->op = ExprOp::Lookup;
@@ -278,6 +306,7 @@ ExprPtr Importer::importOp(Operation *op, SpecLoc loc) {
     if (lookup && operandType.isInteger(8) && compare.getPredicate() == arith::CmpIPredicate::ne &&
         matchPattern(compare.getRhs(), m_Zero())) {
       StringRef tensor = names(lookup.getTensor());
+      noteArgument(tensor, lookup.getTensor().getType());
       ExprPtr node = std::make_unique<ExprNode>();
       node->op = ExprOp::Lookup;
       node->type = ExprType::Bool;
@@ -344,7 +373,8 @@ std::shared_ptr<const Expression> importExpression(Region &region, ExprRole role
   }
   if (!rootValue)
     rootValue = block.getTerminator()->getOperand(0);
-  ExprPtr root = Importer(block, role, names, why).import(rootValue);
+  Importer importer(block, role, names, why);
+  ExprPtr root = importer.import(rootValue);
   if (!root)
     return nullptr;
   if ((root->type == ExprType::Bool) != (role == ExprRole::Mask)) {
@@ -355,10 +385,12 @@ std::shared_ptr<const Expression> importExpression(Region &region, ExprRole role
   if (role == ExprRole::Score)
     root = toFloat(std::move(root));
   expression->text = printExpression(*root, role);
-  if (expression->text.size() > kMaxExpressionLength) {
-    why = "the region is longer than an expression may be";
+  // Whatever is given back can be written down and read again, within the language's limits.
+  auto written = parseExpression(
+      expression->text, role, importer.getArgs(), [](size_t) { return SpecLoc(); },
+      [&](size_t, const std::string &message) { why = message; });
+  if (!written)
     return nullptr;
-  }
   expression->root = std::move(root);
   return expression;
 }

@@ -128,6 +128,11 @@ TEST(SpecModule, RoundTripsOfExpressions) {
 TEST(SpecModule, RoundTripOfTheDeepestExpression) {
   expectRoundTrip(
       prefillWith("args: {half: \"bf16[?]\"}\nscore: \"half[" + std::string(126, '-') + "h]\"\n"));
+  // f32 // is two ops of IR each.
+  std::string chain = "s";
+  for (int i = 0; i < 120; ++i)
+    chain += " // 2.0";
+  expectRoundTrip(prefillWith("score: \"" + chain + "\"\n"));
 }
 
 // A bias rides on whatever the score is.
