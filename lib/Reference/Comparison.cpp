@@ -100,8 +100,9 @@ private:
     char text[256];
     std::snprintf(text, sizeof(text),
                   "first mismatch at %s: got %.9g, expected %.9g, allowed error %.3g (twice the "
-                  "plain implementation's %.3g, and one unit in the last place)",
-                  indexText(index).c_str(), value, expected, limit, plainError);
+                  "plain implementation's %.3g, and %s in the last place)",
+                  indexText(index).c_str(), value, expected, limit, plainError,
+                  isLse ? "eight units" : "one unit");
     comparison.message = text;
   }
 
@@ -114,8 +115,10 @@ private:
       if (std::isfinite(value))
         magnitude = std::max(magnitude, value);
     }
-    // An LSE is a sum of a logit and a logarithm: rounding acts at their size, at least 1.
-    double unit = unitInLastPlace(out.dtype, isLse ? std::max(magnitude, 1.0) : magnitude);
+    // An LSE is a sum of a logit and a logarithm: rounding acts at their size, at least 1. Matrix
+    // units truncate where the plain implementation rounds, which shows in a logit's last places.
+    double unit = isLse ? kLseUnits * unitInLastPlace(out.dtype, std::max(magnitude, 1.0))
+                        : unitInLastPlace(out.dtype, magnitude);
     bool isEmpty = !isLse && magnitude == 0;
     for (int64_t i = 0; i < rowLength(); ++i) {
       if (!isLse)
