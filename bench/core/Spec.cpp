@@ -57,7 +57,7 @@ Result<std::string> specText(const Config &c) {
     mask(fmt::format("{{window: [{}, -1]}}", whole() - 1));
     break;
   case Variant::Kind::Document:
-    mask(fmt::format("{{expr: \"q_pos / {0} == kv_pos / {0}\"}}", whole()));
+    mask(fmt::format("{{expr: \"q_pos // {0} == kv_pos // {0}\"}}", whole()));
     break;
   }
   if (!masks.empty())

@@ -26,7 +26,9 @@ tile.kernel @step(%out: memref<?x?xf32, strided<[?, ?]>> {tile.name = "o"}, %x: 
   // CHECK: %[[C2:.+]] = tile.broadcast %[[SCALE]] dim 1 : tensor<16xf32> -> tensor<16x32xf32>
   // CHECK: %[[EXP:.+]] = math.fma %[[S]], %[[C2]], %[[NOFF2]] : tensor<16x32xf32>
   // CHECK: %[[P:.+]] = math.exp2 %[[EXP]] : tensor<16x32xf32>
-  // CHECK: %[[OLD:.+]] = arith.mulf %[[M]], %{{.+}} : tensor<16xf32>
+  // CHECK: arith.mulf %[[M]], %[[C]] : tensor<16xf32>
+  // CHECK: %[[OLDSCALE:.+]] = arith.select
+  // CHECK: %[[OLD:.+]] = arith.mulf %[[M]], %[[OLDSCALE]] : tensor<16xf32>
   // CHECK: %[[DIFF:.+]] = arith.subf %[[OLD]], %[[OFFSET]] : tensor<16xf32>
   // CHECK: %[[CORR:.+]] = math.exp2 %[[DIFF]] : tensor<16xf32>
   // CHECK: %[[SUM:.+]] = tile.reduce <sum> %[[P]] dim 1 : tensor<16x32xf32> -> tensor<16xf32>
