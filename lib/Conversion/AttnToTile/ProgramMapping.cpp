@@ -18,7 +18,9 @@ static std::pair<Value, Value> heaviestFirst(TileBuilder &b, AttentionProblem &p
   Value one = b.i32(1);
   Value fit = b.max(b.div(b.i32(sectionBytes / keyBytes), b.max(problem.maxLenKv, one)), one);
   Value perSection = problem.packed ? fit : b.mul(fit, b.i32(problem.group));
-  perSection = b.min(perSection, numHeads);
+  // Few heads have few tiles: CTAs that take every n-th would get the heavy ones again and again.
+  constexpr int64_t kLeastHeads = 4;
+  perSection = b.min(b.max(perSection, b.i32(kLeastHeads)), numHeads);
   Value tiles = b.mul(perSection, numBlocks);
   Value section = b.div(pid, tiles);
   Value inSection = b.rem(pid, tiles);

@@ -8,7 +8,8 @@
 // CHECK: %[[HEADS:.+]] = arith.muli %{{.+}}, %c8_i32
 // CHECK: %[[LEN:.+]] = arith.maxsi %{{.+}}, %c1_i32
 // CHECK: arith.divui %c2048_i32, %[[LEN]]
-// CHECK: %[[PER:.+]] = arith.minsi %{{.+}}, %[[HEADS]]
+// CHECK: %[[ENOUGH:.+]] = arith.maxsi %{{.+}}, %c4_i32
+// CHECK: %[[PER:.+]] = arith.minsi %[[ENOUGH]], %[[HEADS]]
 // CHECK: %[[TILES:.+]] = arith.muli %[[PER]], %[[BLOCKS]]
 // CHECK: %[[SECTION:.+]] = arith.divui %[[PID]], %[[TILES]]
 // CHECK: %[[IN:.+]] = arith.remui %[[PID]], %[[TILES]]
