@@ -66,6 +66,14 @@ Result<std::string> readFile(const std::string &path, std::uint64_t maxBytes) {
 }
 
 Status writeFileAtomically(const std::string &path, std::string_view bytes) {
+  // A device or a pipe is written to: renaming a file over it would replace it.
+  struct stat existing;
+  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
+    FileDescriptor device{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+    if (device.fd < 0)
+      return environmentError("cannot write '{}': {}", path, errorText());
+    return writeAll(device.fd, bytes, path);
+  }
   std::string temporary = path + ".tmp-XXXXXX";
   FileDescriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
   if (file.fd < 0)
