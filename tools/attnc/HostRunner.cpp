@@ -4,14 +4,26 @@
 
 #include "attnc/Support/ExitCodes.h"
 
+#include <algorithm>
 #include <chrono>
+
+using namespace llvm;
 
 namespace attnc::cli {
 
 int runOnHost(const Spec &spec, TargetResult &result, Problem &problem,
-              std::map<std::string, HostTensor> &outputs, unsigned threads, RunFacts &facts) {
-  // The host does not divide the keys of a sequence.
-  facts.splits = 1;
+              std::map<std::string, HostTensor> &outputs, unsigned threads, int64_t splits,
+              RunFacts &facts) {
+  const std::map<std::string, int64_t> config(result.compiled.config.begin(),
+                                              result.compiled.config.end());
+  auto divided = config.find("split_kv");
+  if (splits > 1 && (divided == config.end() || divided->second == 0)) {
+    error("splits is " + Twine(splits) + ", but '" + spec.name +
+          "' was compiled with split_kv=0, which does not divide the keys; leave split_kv out of "
+          "--config, or use --splits 1");
+    return kExitUnsupported;
+  }
+  facts.splits = std::max<int64_t>(splits, 1);
   std::map<std::string, HostTensor> tensors = problem.inputs;
   for (auto &[name, tensor] : outputs)
     tensors[name] = tensor;

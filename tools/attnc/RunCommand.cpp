@@ -47,8 +47,8 @@ static cl::list<std::string> argValues("arg", cl::CommaSeparated, cl::value_desc
                                        cl::desc("Value of a scalar argument of the spec"),
                                        cl::sub(runVerb()));
 static cl::opt<int64_t> splitCount("splits", cl::init(0),
-                                   cl::desc("Parts the keys are split into (decode on a GPU); 0: "
-                                            "chosen by the plan"),
+                                   cl::desc("Decode: parts the keys are split into; 0: as the spec "
+                                            "says, else chosen for the GPU and 1 on the host"),
                                    cl::sub(runVerb()));
 static cl::opt<unsigned> threadCount("threads", cl::init(0),
                                      cl::desc("Host threads; 0: all cores"), cl::sub(runVerb()));
@@ -263,7 +263,11 @@ static int runTarget(Input &input, const TargetInfo &target, Problem &problem,
                      const ReferenceResult *reference, unsigned threads) {
   CompileOptions options;
   options.target = &target;
-  options.config = configOverrides;
+  const int64_t splits = splitCount ? int64_t(splitCount) : input.spec.splitKv.value_or(0);
+  // The host divides keys only when asked to: its cores are busy without. What --config says wins.
+  if (target.isHost && splits > 0)
+    options.config = "split_kv=1,";
+  options.config += configOverrides;
   options.level = target.isHost ? CompileLevel::Program : CompileLevel::Ptx;
   TargetResult result;
   if (int code = compileTarget(input, options, result))
@@ -277,8 +281,8 @@ static int runTarget(Input &input, const TargetInfo &target, Problem &problem,
     outputs["lse"] = makePoisonedOutput(input.spec, problem.shape, "lse");
   RunFacts facts;
   int code = target.isHost
-                 ? runOnHost(input.spec, result, problem, outputs, threads, facts)
-                 : runOnGpu(input.spec, target, result, problem, outputs, splitCount, facts);
+                 ? runOnHost(input.spec, result, problem, outputs, threads, splits, facts)
+                 : runOnGpu(input.spec, target, result, problem, outputs, splits, facts);
   if (code)
     return code;
   std::vector<Row> rows = compareOutputs(outputs, reference);
@@ -305,6 +309,10 @@ int runMain() {
   Input input;
   if (int code = input.load(specPath))
     return code;
+  if (splitCount > 0 && input.spec.kind != SpecKind::Decode) {
+    error("--splits divides the keys of a decode; " + input.spec.name + " is a prefill");
+    return kExitBadUsage;
+  }
   std::vector<const TargetInfo *> targets;
   if (int code = runTargets(targets))
     return code;

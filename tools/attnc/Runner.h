@@ -17,9 +17,10 @@ struct RunFacts {
   bool workspaceGuardsIntact = true;
 };
 
-/// Runs a host program. \returns an exit code; errors are printed.
+/// Runs a host program. `splits` 0 does not divide the keys. \returns an exit code; errors are printed.
 int runOnHost(const Spec &spec, TargetResult &result, Problem &problem,
-              std::map<std::string, HostTensor> &outputs, unsigned threads, RunFacts &facts);
+              std::map<std::string, HostTensor> &outputs, unsigned threads, int64_t splits,
+              RunFacts &facts);
 
 /// Loads the package and launches it on GPU 0. `splits` 0 lets the plan choose.
 /// \returns an exit code; errors are printed.
