@@ -2,6 +2,7 @@
 #include "Catalogue.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <sstream>
 
@@ -90,6 +91,16 @@ Result<std::vector<Selected>> selectImplementations(const std::vector<std::strin
             colon + 1 == s.plugin.size())
           return Status(StatusCode::InvalidArgument,
                         fmt::format("--impl {}: a plug-in is NAME=path.py:function", part));
+        // Now, not in the worker: it loads the file again for every cell and after every restart,
+        // and a plug-in may change the worker's directory.
+        std::error_code error;
+        const std::filesystem::path file =
+            std::filesystem::absolute(s.plugin.substr(0, colon), error).lexically_normal();
+        if (error || !std::filesystem::is_regular_file(file, error))
+          return Status(StatusCode::InvalidArgument,
+                        fmt::format("--impl {}: no file {}; a plug-in is NAME=path.py:function",
+                                    part, file.string()));
+        s.plugin = file.string() + s.plugin.substr(colon);
       } else {
         const CatalogueEntry *nearest = nullptr;
         for (const CatalogueEntry &e : catalogue()) {

@@ -27,11 +27,11 @@ const std::vector<CatalogueEntry> &catalogue();
 struct Selected {
   std::string id;
   const CatalogueEntry *entry = nullptr; ///< null for a plug-in
-  std::string plugin;                    ///< "path.py:function"
+  std::string plugin;                    ///< "/absolute/path.py:function"
 };
 
 /// \p words as given (each may be a ',' list); empty selects the whole catalogue.
-/// \returns InvalidArgument with the nearest known ids.
+/// \returns InvalidArgument with the nearest known ids, or for a plug-in without its file.
 Result<std::vector<Selected>> selectImplementations(const std::vector<std::string> &words);
 
 } // namespace attnc::bench

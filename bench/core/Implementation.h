@@ -48,6 +48,8 @@ class Implementation {
 public:
   virtual ~Implementation() = default;
   virtual const std::string &id() const = 0;
+  /// What --impl takes to get it again.
+  virtual std::string argument() const { return id(); }
   /// "prefill", "decode", or "" for both. Cells of another regime get no row at all.
   virtual std::string regime() const = 0;
   /// Bytes of device memory it will take beyond what is shared by the cell; 0: little.

@@ -1,6 +1,7 @@
 // The order of work and the row's status.
 #include "Runner.h"
 
+#include "Command.h"
 #include "Statistics.h"
 
 #include <chrono>
@@ -288,7 +289,8 @@ Json Runner::row(const Config &config, std::size_t number, int rep, const RunOpt
   r["versions"] = c.prepared.versions;
   r["spec_hash"] = c.prepared.specHash ? Json(*c.prepared.specHash) : Json(nullptr);
   r["repeat"] =
-      fmt::format("{} --impl {} --only {}", options.repeatPrefix, c.implementation->id(), number);
+      fmt::format("{} --impl {} --only {}", options.repeatPrefix,
+                  shellQuote(c.implementation->argument()), number);
   return r;
 }
 

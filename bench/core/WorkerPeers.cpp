@@ -56,6 +56,7 @@ public:
         worker(std::move(worker)), checker(checker), settings(std::move(settings)) {}
 
   const std::string &id() const override { return name; }
+  std::string argument() const override { return plugin.empty() ? name : name + "=" + plugin; }
   std::string regime() const override { return cells; }
   double predictBytes(const Config &c) const override;
   std::variant<Prepared, Refusal> prepare(const Config &config, Json &onIncorrect) override;

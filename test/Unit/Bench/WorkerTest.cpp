@@ -114,6 +114,12 @@ TEST_F(WorkerTest, AMissingProgramIsAnError) {
   EXPECT_THAT(r.reason, HasSubstr("No such file"));
 }
 
+TEST_F(WorkerTest, APluginIsRepeatedByItsPath) {
+  EXPECT_EQ(makeWorkerPeer("mine", "", "/a/b.py:run", worker, nullptr, {})->argument(),
+            "mine=/a/b.py:run");
+  EXPECT_EQ(peer("good")->argument(), "good");
+}
+
 TEST(WorkerReal, WithoutTorchOrGpuThePeersSayWhy) {
   auto worker = std::make_shared<Worker>(
       std::vector<std::string>{"python3", "-u", ATTNC_SOURCE_DIR "/bench/peers/worker.py"});
