@@ -1,4 +1,6 @@
-# exitcode.py CODE [--stdout FILE] COMMAND…: passes output on and succeeds when the command exits with CODE.
+# exitcode.py CODE [--stdout FILE] [--address-space GIB] COMMAND…: passes output on and succeeds when the
+# command exits with CODE.
+import resource
 import subprocess
 import sys
 
@@ -8,7 +10,18 @@ stdout = None
 if command[0] == "--stdout":
     stdout = open(command[1], "wb")
     command = command[2:]
-found = subprocess.run(command, stdout=stdout).returncode
+limit = None
+if command[0] == "--address-space":
+    limit = int(command[1]) << 30
+    command = command[2:]
+
+
+def prepare():
+    if limit:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+found = subprocess.run(command, stdout=stdout, preexec_fn=prepare).returncode
 if found != expected:
     print(f"{command} exited with {found}, expected {expected}", file=sys.stderr)
 sys.exit(found != expected)

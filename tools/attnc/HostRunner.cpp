@@ -33,7 +33,7 @@ int runOnHost(const Spec &spec, TargetResult &result, Problem &problem,
   auto end = std::chrono::steady_clock::now();
   if (!fault.empty()) {
     error("host: " + fault);
-    return kExitInternal;
+    return StringRef(fault).starts_with("out of memory") ? kExitOutOfMemory : kExitInternal;
   }
   facts.milliseconds = std::chrono::duration<double, std::milli>(end - begin).count();
   facts.where = "host, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");

@@ -83,8 +83,7 @@ static double drawValue(DataKind kind, bool isKey, int64_t row, Random &random) 
 static HostTensor makeInts(std::vector<int64_t> shape, ArrayRef<int64_t> values) {
   HostTensor tensor = HostTensor::empty(DType::I32, std::move(shape));
   for (auto [i, value] : enumerate(values))
-    storeElement(tensor.data() + i * dtypeSize(DType::I32), DType::I32,
-                 static_cast<double>(value));
+    storeElement(tensor.data() + i * dtypeSize(DType::I32), DType::I32, static_cast<double>(value));
   return tensor;
 }
 
@@ -138,7 +137,8 @@ static void fillCache(const Spec &spec, const ProblemShape &shape, ArrayRef<int6
   });
 }
 
-/// Queries of the first KV head's group become a multiple of some key, so that one weight dominates.
+/// Queries of the first KV head's group become a multiple of some key, so that one weight
+/// dominates.
 static void makeOneHot(const Spec &spec, Problem &problem) {
   if (spec.isPaged())
     return;
@@ -161,14 +161,11 @@ static void makeOneHot(const Spec &spec, Problem &problem) {
       }
 }
 
-/// A tensor argument's extents, the open ones chosen from what the argument seems to be.
 static std::vector<int64_t> argShape(const SpecArg &arg, const ProblemShape &shape) {
   std::vector<int64_t> result = arg.shape;
-  int64_t tokens = shape.maxQ + shape.maxKv;
-  bool integer = arg.dtype == DType::I32 || arg.dtype == DType::Bool;
   for (auto [i, extent] : enumerate(result))
     if (extent < 0)
-      extent = integer && i == 0 ? shape.batch : integer ? tokens : 2 * tokens + 4096;
+      extent = openExtent(arg, i, shape);
   return result;
 }
 
@@ -287,26 +284,6 @@ int64_t countPoisoned(const HostTensor &output) {
     count += std::all_of(data + i * size, data + (i + 1) * size,
                          [](uint8_t byte) { return byte == kPoisonByte; });
   return count;
-}
-
-double estimateBytes(const Spec &spec, const ProblemShape &shape) {
-  double total = 0;
-  auto add = [&](const char *name, double bytes) {
-    double elements = 1;
-    for (int64_t extent : tensorShape(spec, shape, name))
-      elements *= static_cast<double>(extent);
-    total += elements * bytes;
-  };
-  add("q", static_cast<double>(dtypeSize(spec.dtypeQ)));
-  add("k", static_cast<double>(dtypeSize(spec.dtypeKv)));
-  add("v", static_cast<double>(dtypeSize(spec.dtypeKv)));
-  // o itself, and the fp64 reference and plain result beside it.
-  add("o", static_cast<double>(dtypeSize(spec.dtypeO)) + 16);
-  if (spec.bias)
-    total += static_cast<double>(shape.batch) * static_cast<double>(spec.headsQ) *
-             static_cast<double>(shape.maxQ) * static_cast<double>(shape.maxKv) *
-             static_cast<double>(dtypeSize(*spec.bias));
-  return total;
 }
 
 } // namespace attnc::cli

@@ -51,9 +51,6 @@ bool guardsIntact(const HostTensor &output);
 /// Elements that still have the poison's bits.
 int64_t countPoisoned(const HostTensor &output);
 
-/// Bytes of host memory that the problem and its reference take.
-double estimateBytes(const Spec &spec, const ProblemShape &shape);
-
 } // namespace attnc::cli
 
 #endif // ATTNC_TOOLS_PROBLEMDATA_H

@@ -1,6 +1,7 @@
 // Safetensors files of problems.
 #include "ProblemFiles.h"
 
+#include "MemoryLimit.h"
 #include "Messages.h"
 #include "PackageBuilder.h"
 
@@ -9,6 +10,8 @@
 #include "attnc/Support/NearestName.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cstring>
 
@@ -49,6 +52,7 @@ private:
   const rt::TensorFile &file;
   Problem &problem;
   std::vector<std::string> used;
+  bool outOfMemory = false;
 };
 } // namespace
 
@@ -68,6 +72,14 @@ const rt::HostTensor *Reader::take(const std::string &name, DType dtype, size_t 
          " dimensions");
     return nullptr;
   }
+  // An empty tensor can claim any other extents: what follows multiplies them.
+  int64_t rows = 1;
+  for (int64_t extent : tensor->shape)
+    if (extent > kMaxExtent || MulOverflow(rows, std::max<int64_t>(extent, 1), rows)) {
+      fail("'" + name + "' has shape " + shapeText(tensor->shape) + "; an extent is at most " +
+           Twine(kMaxExtent) + ", and their product below 2^63");
+      return nullptr;
+    }
   used.push_back(name);
   return tensor;
 }
@@ -144,15 +156,18 @@ bool Reader::readLengths() {
     shape.maxQ = longest(shape.lensQ);
     shape.maxKv = longest(shape.lensKv);
     if (shape.totalQ() != q.shape[2] || shape.totalKv() != k.shape[2])
-      return fail("the offsets end at " + Twine(shape.totalQ()) + " and " +
-                  Twine(shape.totalKv()) + ", but q and k hold " + Twine(q.shape[2]) + " and " +
-                  Twine(k.shape[2]) + " tokens");
+      return fail("the offsets end at " + Twine(shape.totalQ()) + " and " + Twine(shape.totalKv()) +
+                  ", but q and k hold " + Twine(q.shape[2]) + " and " + Twine(k.shape[2]) +
+                  " tokens");
     return true;
   }
   shape.batch = q.shape[0];
   shape.maxQ = q.shape[2];
-  shape.lensQ.assign(shape.batch, shape.maxQ);
   shape.maxKv = k.shape[2];
+  if (checkMemory(path + ": " + shape.text() + " with its reference", estimateBytes(spec, shape),
+                  "use a smaller problem"))
+    return outOfMemory = true, false;
+  shape.lensQ.assign(shape.batch, shape.maxQ);
   if (spec.isPaged()) {
     if (!readPlain("block_table", DType::I32, 2))
       return false;
@@ -195,8 +210,10 @@ bool Reader::checkShapes() {
     const std::vector<int64_t> &found = problem.inputs[name].shape;
     if (found != expected)
       return fail(Twine("'") + name + "' is " + shapeText(found) +
-                  " in the order [batch, heads, tokens, dim]; " + spec.name + " with these inputs "
-                  "takes " + shapeText(expected));
+                  " in the order [batch, heads, tokens, dim]; " + spec.name +
+                  " with these inputs "
+                  "takes " +
+                  shapeText(expected));
   }
   if (spec.bias) {
     std::vector<int64_t> expected{problem.shape.batch, spec.headsQ, problem.shape.maxQ,
@@ -249,7 +266,7 @@ int Reader::read(const std::map<std::string, double> &args) {
           loadElement(reinterpret_cast<const uint8_t *>(scalar->data.data()), arg.dtype);
   }
   if (!ok || !checkShapes())
-    return kExitBadUsage;
+    return outOfMemory ? kExitOutOfMemory : kExitBadUsage;
   for (const rt::HostTensor &tensor : file.tensors) {
     if (is_contained(used, tensor.name) || tensor.name == "o" || tensor.name == "lse")
       continue;
@@ -264,6 +281,12 @@ int Reader::read(const std::map<std::string, double> &args) {
 
 int readProblem(const std::string &path, const Spec &spec,
                 const std::map<std::string, double> &args, Problem &problem) {
+  uint64_t bytes = 0;
+  // Twice: the file's tensors, and the problem's.
+  if (!sys::fs::file_size(path, bytes))
+    if (int code = checkMemory("'" + path + "'", SaturatingMultiply<uint64_t>(bytes, 2),
+                               "use a smaller file"))
+      return code;
   rt::Result<rt::TensorFile> file = rt::readSafetensors(path);
   if (!file.ok())
     return report(file.status());

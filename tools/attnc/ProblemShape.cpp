@@ -15,9 +15,6 @@ using namespace llvm;
 
 namespace attnc::cli {
 
-/// Largest value of one key of --shape: lengths and batches are i32 in kernels.
-static constexpr int64_t kMaxExtent = INT32_MAX;
-
 int64_t ProblemShape::totalQ() const {
   return std::accumulate(lensQ.begin(), lensQ.end(), int64_t{0});
 }
@@ -32,9 +29,9 @@ std::string ProblemShape::text() const {
 }
 
 std::map<std::string, int64_t> ProblemShape::symbols(const Spec &spec, int64_t splits) const {
-  return {{"batch", batch},        {"heads_q", spec.headsQ}, {"heads_kv", spec.headsKv},
-          {"max_len_q", maxQ},     {"max_len_kv", maxKv},    {"splits", splits},
-          {"total_q", totalQ()},   {"total_kv", totalKv()}};
+  return {{"batch", batch},      {"heads_q", spec.headsQ}, {"heads_kv", spec.headsKv},
+          {"max_len_q", maxQ},   {"max_len_kv", maxKv},    {"splits", splits},
+          {"total_q", totalQ()}, {"total_kv", totalKv()}};
 }
 
 static std::string parseKeys(StringRef text, std::map<StringRef, int64_t *> &keys) {
@@ -79,8 +76,14 @@ void completeShape(const Spec &spec, ProblemShape &shape) {
   shape.pages = used + 3;
 }
 
-std::string makeShape(const std::string &text, const Spec &spec, uint64_t seed,
-                      ProblemShape &shape) {
+int64_t openExtent(const SpecArg &arg, size_t dim, const ProblemShape &shape) {
+  int64_t tokens = shape.maxQ + shape.maxKv;
+  if (arg.dtype != DType::I32 && arg.dtype != DType::Bool)
+    return 2 * tokens + 4096;
+  return dim == 0 ? shape.batch : tokens;
+}
+
+std::string parseShape(const std::string &text, const Spec &spec, ProblemShape &shape) {
   bool decode = spec.kind == SpecKind::Decode;
   // Small, and no multiple of any tile.
   shape.batch = decode ? 4 : 2;
@@ -96,7 +99,16 @@ std::string makeShape(const std::string &text, const Spec &spec, uint64_t seed,
            std::to_string(spec.maxQ) + " query tokens (seq: {q: ...})";
   if (shape.maxKv < 0)
     shape.maxKv = decode ? 1000 : shape.maxQ;
+  // Offsets of a packed batch are i32, and so is the count of tokens in a kernel.
+  int64_t longest = std::max(shape.maxQ, shape.maxKv);
+  if (spec.seq == SpecSeq::Varlen && shape.batch * longest > kMaxExtent)
+    return "--shape: " + std::to_string(shape.batch) + " packed sequences of up to " +
+           std::to_string(longest) + " tokens; at most " + std::to_string(kMaxExtent) +
+           " tokens fit the 32-bit offsets of a packed batch, use a smaller b, sq or skv";
+  return {};
+}
 
+void drawShape(const Spec &spec, uint64_t seed, ProblemShape &shape) {
   shape.lensQ.assign(shape.batch, shape.maxQ);
   shape.lensKv.assign(shape.batch, shape.maxKv);
   Random random(seed ^ 0x5ea9);
@@ -110,7 +122,6 @@ std::string makeShape(const std::string &text, const Spec &spec, uint64_t seed,
       length = std::max<int64_t>(0, length + shape.maxKv - shape.maxQ);
   }
   completeShape(spec, shape);
-  return {};
 }
 
 } // namespace attnc::cli

@@ -28,10 +28,19 @@ struct ProblemShape {
   std::map<std::string, int64_t> symbols(const Spec &spec, int64_t splits) const;
 };
 
-/// Fills the sizes from "b=4,sq=1024,skv=1024" (any part may be missing) and draws lengths from
-/// `seed`. \returns an error message, empty on success.
-std::string makeShape(const std::string &text, const Spec &spec, uint64_t seed,
-                      ProblemShape &shape);
+/// Largest batch and longest sequence: kernels count both in 32 bits.
+inline constexpr int64_t kMaxExtent = INT32_MAX;
+
+/// Fills batch, maxQ and maxKv from "b=4,sq=1024,skv=1024"; any part may be missing. Allocates
+/// nothing. \returns an error message, empty on success.
+std::string parseShape(const std::string &text, const Spec &spec, ProblemShape &shape);
+
+/// Draws the lengths of a parsed shape's sequences from `seed`, and completes it.
+void drawShape(const Spec &spec, uint64_t seed, ProblemShape &shape);
+
+/// The extent chosen for dimension `dim` of a tensor argument where the spec leaves it open, from
+/// what the argument seems to be.
+int64_t openExtent(const SpecArg &arg, size_t dim, const ProblemShape &shape);
 
 /// Fills what follows from batch, lengths and page size.
 void completeShape(const Spec &spec, ProblemShape &shape);

@@ -1,5 +1,6 @@
 // attnc run: a real launch, compared with fp64.
 #include "CommonOptions.h"
+#include "MemoryLimit.h"
 #include "Messages.h"
 #include "ProblemFiles.h"
 #include "Runner.h"
@@ -22,10 +23,10 @@ using namespace llvm;
 
 namespace attnc::cli {
 
-static cl::opt<std::string> shapeText(
-    "shape", cl::value_desc("b=…,sq=…,skv=…"),
-    cl::desc("Sizes of a generated problem; by default small ones that no tile divides"),
-    cl::sub(runVerb()));
+static cl::opt<std::string>
+    shapeText("shape", cl::value_desc("b=…,sq=…,skv=…"),
+              cl::desc("Sizes of a generated problem; by default small ones that no tile divides"),
+              cl::sub(runVerb()));
 static cl::opt<std::string> inputsPath(
     "inputs", cl::value_desc("F"),
     cl::desc("Tensors from a safetensors file instead of generated ones (q, k, v, kv_lens, "
@@ -50,8 +51,11 @@ static cl::opt<int64_t> splitCount("splits", cl::init(0),
                                    cl::desc("Decode: parts the keys are split into; 0: as the spec "
                                             "says, else chosen for the GPU and 1 on the host"),
                                    cl::sub(runVerb()));
-static cl::opt<unsigned> threadCount("threads", cl::init(0),
-                                     cl::desc("Host threads; 0: all cores"), cl::sub(runVerb()));
+static cl::opt<unsigned> threadCount("threads", cl::init(0), cl::desc("Host threads; 0: all cores"),
+                                     cl::sub(runVerb()));
+
+/// Most host threads that are started: more than any machine has cores.
+static constexpr unsigned kMaxThreads = 4096;
 
 /// One line of the result table.
 namespace {
@@ -107,18 +111,6 @@ static int parseArgs(const Spec &spec, std::map<std::string, double> &values) {
   return kExitOk;
 }
 
-/// Bytes of memory this machine can still give, or 0 if it does not say.
-static double availableBytes() {
-  // As a stream: files of /proc say they have no bytes.
-  auto buffer = MemoryBuffer::getFileAsStream("/proc/meminfo");
-  if (!buffer)
-    return 0;
-  StringRef rest = (*buffer)->getBuffer();
-  rest = rest.substr(rest.find("MemAvailable:") + 13).ltrim();
-  uint64_t kilobytes = 0;
-  return rest.consumeInteger(10, kilobytes) ? 0 : static_cast<double>(kilobytes) * 1024;
-}
-
 static int makeProblem(const Spec &spec, Problem &problem) {
   std::map<std::string, double> args;
   if (int code = parseArgs(spec, args))
@@ -133,19 +125,14 @@ static int makeProblem(const Spec &spec, Problem &problem) {
     }
     return readProblem(inputsPath, spec, args, problem);
   }
-  std::string fault = makeShape(shapeText, spec, seed, problem.shape);
-  if (!fault.empty()) {
+  if (std::string fault = parseShape(shapeText, spec, problem.shape); !fault.empty()) {
     error(fault);
     return kExitBadUsage;
   }
-  double needed = estimateBytes(spec, problem.shape), available = availableBytes();
-  if (available > 0 && needed > 0.9 * available) {
-    error(formatv("{0} needs about {1:F1} GiB of memory with its reference, and {2:F1} GiB are free; "
-                  "use a smaller --shape",
-                  problem.shape.text(), needed / 0x1p30, available / 0x1p30)
-              .str());
-    return kExitOutOfMemory;
-  }
+  if (int code = checkMemory(problem.shape.text() + " with its reference",
+                             estimateBytes(spec, problem.shape), "use a smaller --shape"))
+    return code;
+  drawShape(spec, seed, problem.shape);
   generateData(spec, *kind, seed, args, problem);
   return kExitOk;
 }
@@ -187,9 +174,8 @@ static std::vector<Row> compareOutputs(const std::map<std::string, HostTensor> &
     row.guards = guardsIntact(tensor);
     row.unwritten = countPoisoned(tensor);
     if (reference)
-      row.comparison =
-          compareWithReference(tensor, name == "o" ? reference->o : reference->lse,
-                               name == "o" ? reference->plainO : reference->plainLse);
+      row.comparison = compareWithReference(tensor, name == "o" ? reference->o : reference->lse,
+                                            name == "o" ? reference->plainO : reference->plainLse);
     else
       row.comparison.ok = true;
     rows.push_back(std::move(row));
@@ -214,8 +200,9 @@ static void printTable(const Spec &spec, const TargetInfo &target, const Problem
   stream << "  " << problem.shape.text();
   if (facts.splits > 1)
     stream << " splits=" << facts.splits;
-  stream << ", " << (inputsPath.empty() ? dataName + " data, seed " + std::to_string(seed)
-                                        : "inputs from " + inputsPath)
+  stream << ", "
+         << (inputsPath.empty() ? dataName + " data, seed " + std::to_string(seed)
+                                : "inputs from " + inputsPath)
          << "\n";
   for (const std::string &chosen : problem.chosenScalars)
     stream << "  " << chosen << " (chosen; set it with --arg)\n";
@@ -280,9 +267,8 @@ static int runTarget(Input &input, const TargetInfo &target, Problem &problem,
   if (input.spec.lse)
     outputs["lse"] = makePoisonedOutput(input.spec, problem.shape, "lse");
   RunFacts facts;
-  int code = target.isHost
-                 ? runOnHost(input.spec, result, problem, outputs, threads, splits, facts)
-                 : runOnGpu(input.spec, target, result, problem, outputs, splits, facts);
+  int code = target.isHost ? runOnHost(input.spec, result, problem, outputs, threads, splits, facts)
+                           : runOnGpu(input.spec, target, result, problem, outputs, splits, facts);
   if (code)
     return code;
   std::vector<Row> rows = compareOutputs(outputs, reference);
@@ -302,8 +288,14 @@ int runMain() {
     error("unknown --verify '" + verifyName + "'; it takes fp64 or none");
     return kExitBadUsage;
   }
-  if (splitCount < 0 || splitCount > INT32_MAX) {
-    error("--splits is a whole number from 0");
+  if (splitCount < 0 || splitCount > kMaxSplits) {
+    error("--splits is a whole number from 0 to " + Twine(kMaxSplits) + ", got " +
+          Twine(splitCount));
+    return kExitBadUsage;
+  }
+  if (threadCount > kMaxThreads) {
+    error("--threads is a whole number from 0 to " + Twine(kMaxThreads) + ", got " +
+          Twine(threadCount));
     return kExitBadUsage;
   }
   Input input;
@@ -323,8 +315,8 @@ int runMain() {
   Problem problem;
   if (int code = makeProblem(input.spec, problem))
     return code;
-  unsigned threads = threadCount ? unsigned(threadCount)
-                                 : std::max(1u, std::thread::hardware_concurrency());
+  unsigned threads =
+      threadCount ? unsigned(threadCount) : std::max(1u, std::thread::hardware_concurrency());
   ReferenceResult reference;
   bool verify = verifyName == "fp64";
   if (verify) {
