@@ -1,4 +1,6 @@
 // attnc: one driver with verbs. Main and dispatch only.
+#include "CommandLine.h"
+#include "CommonOptions.h"
 #include "CrashReport.h"
 #include "Messages.h"
 #include "Verbs.h"
@@ -14,16 +16,19 @@ static constexpr llvm::StringLiteral kOverview =
     "  attnc compile examples/llama3-8b-prefill.yaml --target sm_90a          # PTX on stdout\n"
     "  attnc compile SPEC --target all --emit=package -o out/                 # to ship\n"
     "  attnc run SPEC                                                         # run it, checked\n"
-    "  attnc check SPEC --target all                                          # what works where\n\n"
-    "Artefacts go to stdout or files, everything else to stderr. Exit codes: 0 ok, 1 compile failed, "
-    "2 bad usage or spec,\n3 valid but unsupported on the target, 4 numbers wrong, 5 environment, 6 "
-    "out of memory, 70 a bug of attnc.\n";
+    "  attnc check SPEC --target all                                          # what works where\n"
+    "\n"
+    "Artefacts go to stdout or files, everything else to stderr. Exit codes: 0 ok, 1 compile\n"
+    "failed, 2 bad usage or spec, 3 valid but unsupported on the target, 4 numbers wrong,\n"
+    "5 environment, 6 out of memory, 70 a bug of attnc.\n";
 
 int main(int argc, char **argv) {
   installCrashReport();
   preferProjectAssembler(argv[0]);
   llvm::cl::HideUnrelatedOptions(llvm::ArrayRef<const llvm::cl::OptionCategory *>());
   llvm::cl::SetVersionPrinter(printVersion);
+  if (int code = checkCommandLine({argv + std::min(argc, 1), argv + argc}))
+    return code;
   if (!llvm::cl::ParseCommandLineOptions(argc, argv, kOverview, &llvm::errs()))
     return kExitBadUsage;
 
@@ -37,7 +42,6 @@ int main(int argc, char **argv) {
                            {specVerb(), specMain}};
   for (const Entry &entry : entries)
     if (entry.verb)
-      return entry.run();
-  error("no verb given; try: attnc --help");
-  return kExitBadUsage;
+      return checkConfig(configOverrides) ? kExitBadUsage : entry.run();
+  return kExitOk; // --help and --version.
 }
