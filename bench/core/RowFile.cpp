@@ -29,6 +29,13 @@ Result<std::unique_ptr<RowFile>> RowFile::open(const std::string &path, bool res
                                                std::string runId) {
   std::unique_ptr<RowFile> out(new RowFile());
   out->run = std::move(runId);
+  out->path = path;
+  // Before it is opened: a pipe would wait for its other end, and reading a device may never end.
+  struct stat existing;
+  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode))
+    return Status(StatusCode::Environment,
+                  path + ": is not a regular file; rows are appended to one, which --resume reads "
+                         "back");
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (fd < 0)
     return environment(path, "cannot open");
@@ -146,8 +153,7 @@ Status RowFile::append(const Json &row) {
     if (n < 0 && errno == EINTR)
       continue;
     if (n < 0)
-      return {StatusCode::Environment,
-              fmt::format("cannot append a row: {}", std::strerror(errno))};
+      return environment(path, "cannot append a row");
     done += std::size_t(n);
   }
   return {};

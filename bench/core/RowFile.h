@@ -57,6 +57,7 @@ private:
                               const std::string &configKey, long long rep);
 
   std::FILE *file = nullptr;
+  std::string path;
   std::string run;
   std::size_t torn = 0, found = 0;
   std::set<std::string> finished, refused;

@@ -4,15 +4,31 @@
 #include "RunCommand.h"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <iostream>
 
 using namespace attnc::bench;
+
+/// What was printed may still not have arrived: a full disk is told when the buffer is flushed.
+static int finishStdout() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout)
+    return 0;
+  std::fprintf(stderr, "attn-bench: error: cannot write to stdout: %s\n",
+               errno ? std::strerror(errno) : "an earlier write failed");
+  return 5;
+}
 
 int main(int argc, char **argv) {
   for (const char *verb : {"compare", "report", "select", "document", "merge", "schema"})
     if (argc > 1 && std::strcmp(argv[1], verb) == 0)
       return execAnalysis({argv + 1, argv + argc});
 
+  // Past `ulimit -f` a write fails and is reported; the rows before it are kept.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("attn-bench measures implementations of attention, each checked against fp64, and "
                "writes rows.");
   app.footer(
@@ -71,8 +87,11 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &e) {
-    const int code = app.exit(e);
-    return code == 0 ? 0 : 2;
+    if (app.exit(e) != 0)
+      return 2;
+    std::cout.flush(); // --help, which CLI11 writes to it.
+    return finishStdout();
   }
-  return r->parsed() ? runCommandLine(run) : listCommandLine(list);
+  const int code = r->parsed() ? runCommandLine(run) : listCommandLine(list);
+  return code ? code : finishStdout();
 }

@@ -19,6 +19,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -85,6 +86,27 @@ private:
   bool enabled;
 };
 
+/// Hands the module on after every pass that changed it. MLIR's own printing to files ends the
+/// process when the disk is full.
+class AfterPassPrinter final : public PassManager::IRPrinterConfig {
+public:
+  AfterPassPrinter(const decltype(CompileOptions::afterPass) &sink, unsigned &count)
+      : IRPrinterConfig(/*printModuleScope=*/true, /*printAfterOnlyOnChange=*/true), sink(sink),
+        count(count) {}
+
+  void printAfterIfEnabled(Pass *pass, Operation *, PrintCallbackFn print) override {
+    llvm::StringRef name = pass->getArgument().empty() ? pass->getName() : pass->getArgument();
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    print(stream);
+    sink(llvm::formatv("{0,0+2}-{1}", count++, name), text);
+  }
+
+private:
+  const decltype(CompileOptions::afterPass) &sink;
+  unsigned &count;
+};
+
 class Compilation {
 public:
   Compilation(ModuleOp source, const CompileOptions &options, CompileFailure &failureKind)
@@ -108,6 +130,8 @@ private:
   CompileFailure &failureKind;
   MLIRContext &context;
   CompileResult result;
+  /// Of all phases, for afterPass.
+  unsigned passesPrinted = 0;
   bool stopped = false;
 };
 
@@ -127,11 +151,8 @@ LogicalResult Compilation::runPhase(const char *name, PipelineSteps steps) {
     scope = options.timing->nest(name);
     manager.enableTiming(scope);
   }
-  if (!options.irTreeDirectory.empty())
-    manager.enableIRPrintingToFileTree(
-        [](Pass *, Operation *) { return false; }, [](Pass *, Operation *) { return true; },
-        /*printModuleScope=*/true, /*printAfterOnlyOnChange=*/true,
-        /*printAfterOnlyOnFailure=*/false, options.irTreeDirectory + "/" + name);
+  if (options.afterPass)
+    manager.enableIRPrinting(std::make_unique<AfterPassPrinter>(options.afterPass, passesPrinted));
   if (options.beforePasses) {
     std::string text;
     llvm::raw_string_ostream stream(text);

@@ -4,10 +4,12 @@
 #include "StatusFormat.h"
 
 #include <cctype>
+#include <charconv>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <memory>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +37,23 @@ Status writeAll(int fd, std::string_view bytes, const std::string &path) {
     bytes.remove_prefix(std::size_t(written));
   }
   return {};
+}
+
+/// N for a name of this process's descriptor N, such as /dev/stdout; -1 for other paths. Where the
+/// descriptor is a file, the name is a link to it, and what the shell put there must stay.
+int ownDescriptor(std::string_view path) {
+  if (path == "/dev/stdout")
+    return STDOUT_FILENO;
+  if (path == "/dev/stderr")
+    return STDERR_FILENO;
+  for (const std::string_view directory : {"/dev/fd/", "/proc/self/fd/"}) {
+    int fd = -1;
+    const char *end = path.data() + path.size();
+    if (path.substr(0, directory.size()) == directory &&
+        std::from_chars(path.data() + directory.size(), end, fd).ptr == end)
+      return fd;
+  }
+  return -1;
 }
 
 } // namespace
@@ -66,24 +85,37 @@ Result<std::string> readFile(const std::string &path, std::uint64_t maxBytes) {
 }
 
 Status writeFileAtomically(const std::string &path, std::string_view bytes) {
+  if (const int fd = ownDescriptor(path); fd >= 0)
+    return writeAll(fd, bytes, path);
   // A device or a pipe is written to: renaming a file over it would replace it.
-  struct stat existing;
-  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
+  struct stat existing = {};
+  const bool exists = ::stat(path.c_str(), &existing) == 0;
+  if (exists && !S_ISREG(existing.st_mode)) {
     FileDescriptor device{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
     if (device.fd < 0)
       return environmentError("cannot write '{}': {}", path, errorText());
     return writeAll(device.fd, bytes, path);
   }
-  std::string temporary = path + ".tmp-XXXXXX";
-  FileDescriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
-  if (file.fd < 0)
+  // A link stays a link: what it names is replaced.
+  std::string file = path;
+  if (struct stat link = {}; ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode)) {
+    const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr),
+                                                               &std::free);
+    if (!resolved)
+      return environmentError("cannot write '{}': it is a link, and what it names: {}", path,
+                              errorText());
+    file = resolved.get();
+  }
+  std::string temporary = file + ".tmp-XXXXXX";
+  FileDescriptor out{::mkostemp(temporary.data(), O_CLOEXEC)};
+  if (out.fd < 0)
     return environmentError("cannot write '{}': {}", path, errorText());
-  Status status = writeAll(file.fd, bytes, path);
+  Status status = writeAll(out.fd, bytes, path);
   // mkostemp makes 0600, but an artefact is for others to read. Asking for the umask would race
   // with other threads.
-  if (status.ok() && ::fchmod(file.fd, 0644) != 0)
+  if (status.ok() && ::fchmod(out.fd, exists ? existing.st_mode & 0777 : 0644) != 0)
     status = environmentError("cannot write '{}': {}", path, errorText());
-  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0)
+  if (status.ok() && ::rename(temporary.c_str(), file.c_str()) != 0)
     status = environmentError("cannot write '{}': {}", path, errorText());
   if (!status.ok())
     ::unlink(temporary.c_str());

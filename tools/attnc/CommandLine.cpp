@@ -138,8 +138,7 @@ int Checker::positionals(unsigned found) const {
   }
   if (found > most) {
     error("attnc " + verb.getName() + " takes" + (names.empty() ? " no arguments" : names) +
-          (most == 0 ? "" : " and no more arguments") + ", got " + Twine(found) +
-          help());
+          (most == 0 ? "" : " and no more arguments") + ", got " + Twine(found) + help());
     return kExitBadUsage;
   }
   return kExitOk;

@@ -197,17 +197,23 @@ static int compileOne(Input &input, const TargetInfo &target, Emit emit, bool se
   options.remarks = explainFormat != "no";
   options.timing = &scope;
   std::string temps;
+  int saveCode = kExitOk;
   if (!saveTemps.empty()) {
     temps = saveTemps + "/" + target.name.str();
-    options.irTreeDirectory = temps;
+    options.afterPass = [&](const std::string &name, StringRef text) {
+      if (saveCode == kExitOk)
+        saveCode = writeFile(temps + "/" + name + ".mlir", text);
+    };
     if (std::error_code failure = sys::fs::create_directories(temps)) {
       error("cannot make the directory '" + temps + "': " + failure.message());
-      return kExitBadUsage;
+      return kExitEnvironment;
     }
   }
   TargetResult result;
   if (int code = compileTarget(input, options, result))
     return code;
+  if (saveCode)
+    return saveCode;
   bool wantCubin = emit == Emit::Cubin || emit == Emit::Package || explainFormat != "no";
   if (wantCubin && !result.compiled.ptx.empty()) {
     mlir::TimingScope assembling = scope.nest("assembler");

@@ -97,6 +97,8 @@ void installCrashReport() {
   action.sa_flags = SA_ONSTACK | SA_RESETHAND;
   for (int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL})
     ::sigaction(signal, &action, nullptr);
+  // Past `ulimit -f` a write fails, is reported, and what it left is removed.
+  ::signal(SIGXFSZ, SIG_IGN);
 }
 
 void setReproducer(std::string text) { reproducer = std::move(text); }

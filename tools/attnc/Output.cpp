@@ -7,6 +7,10 @@
 #include "attnc/Support/ExitCodes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+#include <unistd.h>
 
 using namespace llvm;
 
@@ -27,7 +31,7 @@ int Output::prepare() {
   directory = argument.empty() || StringRef(argument).ends_with("/") ||
               sys::fs::is_directory(argument) || several;
   if (argument.empty())
-    argument = ".";
+    argument.push_back('.');
   if (!directory) {
     StringRef parent = sys::path::parent_path(argument);
     if (!parent.empty() && !sys::fs::is_directory(parent)) {
@@ -38,7 +42,7 @@ int Output::prepare() {
   }
   if (std::error_code failure = sys::fs::create_directories(argument)) {
     error("cannot make the directory '" + argument + "': " + failure.message());
-    return kExitBadUsage;
+    return kExitEnvironment;
   }
   if (!sys::fs::is_directory(argument)) {
     error("'" + argument + "' is not a directory; several targets need one: -o out/");
@@ -50,13 +54,7 @@ int Output::prepare() {
 int Output::write(StringRef target, StringRef extension, StringRef bytes) {
   if (stdoutOnly) {
     outs() << bytes;
-    outs().flush();
-    if (outs().has_error()) {
-      outs().clear_error();
-      error("cannot write to stdout");
-      return kExitEnvironment;
-    }
-    return kExitOk;
+    return flushStdout();
   }
   SmallString<256> path(argument);
   if (directory)
@@ -65,6 +63,25 @@ int Output::write(StringRef target, StringRef extension, StringRef bytes) {
     return code;
   note("wrote " + path + " (" + Twine(bytes.size()) + " bytes)");
   return kExitOk;
+}
+
+int flushStdout() {
+  outs().flush();
+  if (!outs().has_error())
+    return kExitOk;
+  error("cannot write to stdout: " + outs().error().message());
+  outs().clear_error();
+  return kExitEnvironment;
+}
+
+void checkStdoutAtExit() {
+  // Both streams first: what is made before is destroyed after the handler ran.
+  outs();
+  errs();
+  std::atexit([] {
+    if (int code = flushStdout())
+      ::_exit(code);
+  });
 }
 
 int writeFile(StringRef path, StringRef bytes) {

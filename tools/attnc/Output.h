@@ -28,6 +28,13 @@ private:
   bool several, stdoutOnly, directory = false;
 };
 
+/// Writes out what outs() holds; an error names the reason. \returns an exit code.
+int flushStdout();
+
+/// Makes the process end with an error and its exit code when stdout cannot take what was written to
+/// it, whichever way it ends; LLVM would call that a crash. Call once, before anything is printed.
+void checkStdoutAtExit();
+
 /// Writes a file atomically, an error names it. \returns an exit code.
 int writeFile(llvm::StringRef path, llvm::StringRef bytes);
 

@@ -159,8 +159,11 @@ static int runTargets(std::vector<const TargetInfo *> &targets) {
 
 static std::string shapeOf(const HostTensor &tensor) {
   std::string text;
-  for (int64_t extent : tensor.shape)
-    text += (text.empty() ? "" : "x") + std::to_string(extent);
+  for (int64_t extent : tensor.shape) {
+    if (!text.empty())
+      text += 'x';
+    text += std::to_string(extent);
+  }
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include "CommonOptions.h"
 #include "CrashReport.h"
 #include "Messages.h"
+#include "Output.h"
 #include "Verbs.h"
 
 #include "attnc/Support/ExitCodes.h"
@@ -24,6 +25,7 @@ static constexpr llvm::StringLiteral kOverview =
 
 int main(int argc, char **argv) {
   installCrashReport();
+  checkStdoutAtExit();
   preferProjectAssembler(argv[0]);
   llvm::cl::HideUnrelatedOptions(llvm::ArrayRef<const llvm::cl::OptionCategory *>());
   llvm::cl::SetVersionPrinter(printVersion);

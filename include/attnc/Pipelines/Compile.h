@@ -1,5 +1,5 @@
-// Compiles one module of attn IR for one target, in process, to any level. Not a driver: no files
-// beyond the IR tree that was asked for, no messages of its own beside diagnostics.
+// Compiles one module of attn IR for one target, in process, to any level. Not a driver: no files, no
+// messages of its own beside diagnostics.
 //
 //   CompileOptions options;
 //   options.target = lookupTarget("sm_90a");
@@ -33,8 +33,9 @@ struct CompileOptions {
   /// Stop after the first step of this name on the way to the level; the module is then the result.
   /// Empty: do not.
   std::string stopAfter;
-  /// Write the module after every pass that changed it below this directory; empty: do not.
-  std::string irTreeDirectory;
+  /// Receives the module's text after every pass that changed it, with a name that sorts in the order
+  /// of the passes: "07-tile-assign-layouts". May be empty.
+  std::function<void(const std::string &name, llvm::StringRef text)> afterPass;
   /// Collect remarks about choices.
   bool remarks = false;
   /// Receives a nested scope for every step; may be null.

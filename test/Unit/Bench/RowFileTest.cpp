@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 using namespace attnc::bench;
 using testing::HasSubstr;
 
@@ -79,6 +81,22 @@ TEST(RowFile, BadLineIsAnErrorWithItsNumberAndNothingChanges) {
   ASSERT_FALSE(file.ok());
   EXPECT_THAT(file.status().message(), HasSubstr("rows.jsonl:2: "));
   EXPECT_EQ(dir.read("rows.jsonl"), text);
+}
+
+TEST(RowFile, WhatCannotHoldRowsIsRefused) {
+  TempDir dir;
+  const std::string pipe = dir.file("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  // Reading /dev/full does not end, and a pipe waits for its other end.
+  for (const std::string &path : {pipe, std::string("/dev/full"), dir.file("")}) {
+    auto file = RowFile::open(path, false, "r");
+    ASSERT_FALSE(file.ok());
+    EXPECT_EQ(file.status().code(), StatusCode::Environment);
+    EXPECT_THAT(file.status().message(), HasSubstr(path + ": is not a regular file"));
+  }
+  auto file = RowFile::open(dir.file("missing/rows.jsonl"), false, "r");
+  ASSERT_FALSE(file.ok());
+  EXPECT_THAT(file.status().message(), HasSubstr("rows.jsonl: cannot open: No such file"));
 }
 
 TEST(RowFile, OtherRunsInTheFileAreLeftAlone) {

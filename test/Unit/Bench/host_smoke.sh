@@ -27,6 +27,16 @@ before=$(cksum <rows.jsonl)
 run --only 0,6 -o rows.jsonl --resume 2>message
 [ "$before" = "$(cksum <rows.jsonl)" ] || fail "resuming a finished run adds nothing"
 
+# A full disk: the reason and the file are named, and what is complete is kept.
+code=0
+(ulimit -f 4; run --only 0 -o full.jsonl) 2>message || code=$?
+[ $code = 5 ] && grep -q 'full.jsonl: cannot append a row: File too large' message ||
+  fail "a full disk is an error (exit $code)"
+code=0
+"$bench" list >/dev/full 2>message || code=$?
+[ $code = 5 ] && grep -q 'cannot write to stdout: No space left' message ||
+  fail "a full stdout is an error (exit $code)"
+
 # Interrupted, then resumed: every repetition once.
 if [ -x "$(dirname "$bench")/attnc" ]; then
   "$bench" run --suite smoke --host --no-peers --impl P5-attnc --only 0,2 --reps 200 --turn 1 \

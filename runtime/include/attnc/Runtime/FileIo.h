@@ -16,7 +16,9 @@ Result<std::string> readFile(const std::string &path, std::uint64_t maxBytes = s
                                                                                << 40);
 
 /// Writes \p bytes to a temporary neighbour of \p path and renames it: readers see the old file or
-/// the complete new one. \returns Environment; nothing is left behind on failure.
+/// the complete new one. A link stays one. What is no file (a device, a pipe, /dev/stdout) is
+/// written to instead. \returns Environment with the path and the reason; nothing is left behind on
+/// failure.
 Status writeFileAtomically(const std::string &path, std::string_view bytes);
 
 /// Writes \p bytes to a new, uniquely named file `PREFIX-XXXXXX` + \p suffix, mode 0600, in
