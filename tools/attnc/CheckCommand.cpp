@@ -6,25 +6,37 @@
 #include "Verdict.h"
 
 #include "attnc/Support/ExitCodes.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 
 namespace attnc::cli {
 
-static cl::opt<bool> noAssemble("ptx-only", cl::desc("Do not assemble, even where it is possible"),
-                                cl::sub(checkVerb()));
+static cl::opt<bool> assembleToo(
+    "assemble", cl::desc("Compile to the end, not only to the schedule, and assemble where there is "
+                         "an assembler: shows shared memory, registers and spills"),
+    cl::sub(checkVerb()));
 
 const char *Verdict::word() const {
   return code == kExitOk ? "ok" : code == kExitUnsupported ? "unsupported" : "failed";
 }
 
-Verdict judge(Input &input, const TargetInfo &target, const std::string &config, bool assemble) {
+/// The pass that ends the schedule: what follows lowers what is decided by then.
+static std::string lastTilePass(const TargetInfo &target) {
+  std::vector<std::string> names = stepNames(target);
+  return *find_if(reverse(names), [](StringRef name) { return name.starts_with("tile-"); });
+}
+
+Verdict judge(Input &input, const TargetInfo &target, const std::string &config, Depth depth) {
   Verdict verdict;
+  verdict.depth = target.isHost ? std::min(depth, Depth::Full) : depth;
   CompileOptions options;
   options.target = &target;
   options.config = config;
   options.level = target.isHost ? CompileLevel::Program : CompileLevel::Ptx;
+  if (depth == Depth::Schedule)
+    options.stopAfter = lastTilePass(target);
   TargetResult result;
   CompileFailure failure = CompileFailure::None;
   {
@@ -45,9 +57,11 @@ Verdict judge(Input &input, const TargetInfo &target, const std::string &config,
   }
   verdict.reason.clear();
   verdict.config = result.compiled.config;
+  if (target.isHost || depth == Depth::Schedule)
+    return verdict;
   for (const KernelInterface &kernel : result.compiled.program.kernels)
     verdict.sharedBytes = std::max(verdict.sharedBytes, kernel.sharedBytes);
-  if (target.isHost || !assemble)
+  if (depth != Depth::Assembled)
     return verdict;
   rt::AssembleOptions assembleOptions;
   assembleOptions.name = input.spec.name;
@@ -58,7 +72,6 @@ Verdict judge(Input &input, const TargetInfo &target, const std::string &config,
     verdict.reason = assembled.status().message();
     return verdict;
   }
-  verdict.assembled = true;
   for (const rt::KernelResources &kernel : assembled->kernels) {
     verdict.registers = std::max<int64_t>(verdict.registers, kernel.registers);
     verdict.spillBytes =
@@ -73,30 +86,32 @@ json::Object verdictJson(const TargetInfo &target, const Verdict &verdict) {
     config[field] = value;
   json::Object object{{"target", target.name},
                       {"verdict", verdict.word()},
-                      {"assembled", verdict.assembled},
+                      {"assembled", verdict.ok() && verdict.depth == Depth::Assembled},
                       {"config", std::move(config)}};
   if (!verdict.ok())
     object["reason"] = verdict.reason;
-  if (!target.isHost)
+  if (verdict.sharedBytes >= 0)
     object["shared_bytes"] = verdict.sharedBytes;
-  if (verdict.assembled) {
+  if (verdict.registers >= 0) {
     object["registers"] = verdict.registers;
     object["spill_bytes"] = verdict.spillBytes;
   }
   return object;
 }
 
-/// "128x64, 8 warps, 2 stages; 98304 B shared; 168 registers, no spills".
+/// "128x64, 8 warps, 2 stages", and when compiled "; 98304 B shared; 168 registers, no spills".
 static std::string describe(const TargetInfo &target, const Verdict &verdict) {
   if (!verdict.ok())
     return verdict.reason;
   std::map<std::string, int64_t> config(verdict.config.begin(), verdict.config.end());
   std::string text = formatv("{0}x{1}", config["block_m"], config["block_n"]);
   if (target.isHost)
-    return text + ", compiled for this CPU";
-  text += formatv(", {0} warps, {1} stages; {2} B shared", config["warps"], config["stages"],
-                  verdict.sharedBytes);
-  if (!verdict.assembled)
+    return text + (verdict.depth == Depth::Schedule ? "" : ", compiled for this CPU");
+  text += formatv(", {0} warps, {1} stages", config["warps"], config["stages"]);
+  if (verdict.depth == Depth::Schedule)
+    return text;
+  text += formatv("; {0} B shared", verdict.sharedBytes);
+  if (verdict.depth == Depth::Full)
     return text + "; not assembled";
   text += formatv("; {0} registers", verdict.registers);
   return text + (verdict.spillBytes > 0 ? formatv(", {0} B spilled", verdict.spillBytes).str()
@@ -113,13 +128,15 @@ int checkMain() {
   Input input;
   if (int code = input.load(specPath))
     return code;
-  bool assemble = !noAssemble && hasOfflineAssembler();
+  Depth depth = !assembleToo            ? Depth::Schedule
+                : hasOfflineAssembler() ? Depth::Assembled
+                                        : Depth::Full;
   int worst = kExitOk;
   json::Array all;
   Progress progress(targets.size());
   for (const TargetInfo *target : targets) {
     progress.step("checking " + target->name);
-    Verdict verdict = judge(input, *target, configOverrides, assemble);
+    Verdict verdict = judge(input, *target, configOverrides, depth);
     if (!verdict.ok() && (worst == kExitOk || worst == kExitUnsupported))
       worst = verdict.code;
     if (asJson) {
@@ -136,7 +153,7 @@ int checkMain() {
                                                         {"hash", specHash(input.spec)},
                                                         {"targets", std::move(all)}}))
            << "\n";
-  else if (!assemble && !noAssemble)
+  else if (depth == Depth::Full)
     note("no assembler here, so PTX was not assembled; ./dev setup installs one");
   return worst;
 }

@@ -204,7 +204,7 @@ static constexpr ConfigField kConfigFields[] = {
     {"block_m", 16, 256, 16},  {"block_n", 16, 256, 16},      {"warps", 1, 16, 1},
     {"stages", 2, 8, 1},       {"pack_gqa", 0, 1, 1},         {"q_in_registers", 0, 1, 1},
     {"split_kv", 0, 1, 1},     {"warp_specialized", 0, 1, 1}, {"persistent", 0, 1, 1},
-    {"ctas_per_sm", 0, 32, 1},
+    {"ctas_per_sm", 0, 32, 1},      {"flat_loop", 0, 1, 1},   {"bulk_store", 0, 1, 1},
 };
 
 int checkConfig(StringRef text) {

@@ -84,10 +84,10 @@ static const Feature kFeatures[] = {
 
 /// The base spec with a feature's lines in place of its own.
 static std::string featureSpec(const Feature &feature) {
-  std::string text = "attn: 1\nname: feature\n";
-  std::string own = "\n" + std::string(feature.lines);
+  std::string text = "attn: 1\nname: feature\n", own = "\n";
+  own += feature.lines;
   for (StringRef line : {"kind: prefill\n", "heads: 8\n", "dim: 128\n", "dtype: bf16\n"})
-    if (own.find("\n" + line.split(' ').first.str()) == std::string::npos)
+    if (!StringRef(own).contains(("\n" + line.split(' ').first).str()))
       text += line;
   return text + feature.lines;
 }
@@ -98,7 +98,7 @@ static MatrixRow judgeRow(std::string label, Input &input,
   row.label = std::move(label);
   for (const TargetInfo *target : targets) {
     progress.step(row.label + " on " + target->name);
-    row.cells.push_back(judge(input, *target, "", assemble));
+    row.cells.push_back(judge(input, *target, "", assemble ? Depth::Assembled : Depth::Full));
   }
   return row;
 }

@@ -1,4 +1,4 @@
-// Whether a target can run a spec, found out by compiling it, without printing anything.
+// Whether a target can run a spec, found out by compiling it as far as asked, without printing anything.
 #ifndef ATTNC_TOOLS_VERDICT_H
 #define ATTNC_TOOLS_VERDICT_H
 
@@ -8,15 +8,19 @@
 
 namespace attnc::cli {
 
-/// What compiling (and, where possible, assembling) one spec for one target gave.
+/// How far a spec is compiled to judge it. Schedule takes milliseconds and meets every limit that the
+/// compiler knows; Full makes the code, PTX or the host's program; Assembled also runs the assembler.
+enum class Depth { Schedule, Full, Assembled };
+
+/// What compiling one spec for one target gave.
 struct Verdict {
   /// kExitOk, kExitUnsupported, kExitCompileFailed or kExitEnvironment.
   int code = 0;
   /// The first diagnostic; empty when it works.
   std::string reason;
-  bool assembled = false;
-  /// Largest over the kernels; -1 where not assembled.
-  int64_t registers = -1, spillBytes = -1, sharedBytes = 0;
+  Depth depth = Depth::Schedule;
+  /// Largest over the kernels; -1 where not compiled (sharedBytes) or not assembled.
+  int64_t registers = -1, spillBytes = -1, sharedBytes = -1;
   std::vector<std::pair<std::string, int64_t>> config;
 
   bool ok() const { return code == 0; }
@@ -24,8 +28,8 @@ struct Verdict {
   const char *word() const;
 };
 
-/// Compiles to PTX (the host: to a program), then assembles if `assemble`.
-Verdict judge(Input &input, const TargetInfo &target, const std::string &config, bool assemble);
+/// Compiles as far as `depth` says.
+Verdict judge(Input &input, const TargetInfo &target, const std::string &config, Depth depth);
 
 llvm::json::Object verdictJson(const TargetInfo &target, const Verdict &verdict);
 
