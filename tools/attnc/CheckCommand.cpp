@@ -6,7 +6,6 @@
 #include "Verdict.h"
 
 #include "attnc/Support/ExitCodes.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -20,12 +19,6 @@ static cl::opt<bool> assembleToo(
 
 const char *Verdict::word() const {
   return code == kExitOk ? "ok" : code == kExitUnsupported ? "unsupported" : "failed";
-}
-
-/// The pass that ends the schedule: what follows lowers what is decided by then.
-static std::string lastTilePass(const TargetInfo &target) {
-  std::vector<std::string> names = stepNames(target);
-  return *find_if(reverse(names), [](StringRef name) { return name.starts_with("tile-"); });
 }
 
 Verdict judge(Input &input, const TargetInfo &target, const std::string &config, Depth depth) {

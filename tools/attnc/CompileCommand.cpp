@@ -27,8 +27,8 @@ static cl::opt<std::string> outputPath(
     cl::sub(compileVerb()));
 static cl::opt<std::string> emitName(
     "emit", cl::value_desc("LEVEL"),
-    cl::desc("attn, tile, nvvm, llvm, ptx, cubin or package; by default what -o's extension says, "
-             "else ptx"),
+    cl::desc("attn, tile, nvvm, llvm, ptx, cubin or package, on the host attn, tile, llvm or object; "
+             "by default what -o's extension says, else ptx, on the host alone llvm"),
     cl::sub(compileVerb()));
 static cl::opt<std::string> stopAfter("stop-after", cl::value_desc("PASS"),
                                       cl::desc("Print the IR after this pass and stop"),
@@ -43,7 +43,7 @@ static cl::opt<std::string> explainFormat("explain", cl::ValueOptional, cl::valu
                                           cl::init("no"), cl::sub(compileVerb()));
 
 namespace {
-enum class Emit { Attn, Tile, Nvvm, Llvm, Ptx, Cubin, Package };
+enum class Emit { Attn, Tile, Nvvm, Llvm, Ptx, Cubin, Package, Object };
 } // namespace
 
 static const char *extensionOf(Emit emit) {
@@ -62,12 +62,14 @@ static const char *extensionOf(Emit emit) {
     return "cubin";
   case Emit::Package:
     return "attnpkg";
+  case Emit::Object:
+    return "o";
   }
   llvm_unreachable("all levels are listed");
 }
 
-/// What to emit, from --emit or the extension of -o.
-static std::optional<Emit> chooseEmit() {
+/// What to emit, from --emit, else the extension of -o, else the targets.
+static std::optional<Emit> chooseEmit(ArrayRef<const TargetInfo *> targets) {
   std::string name = emitName;
   if (name.empty())
     name = StringSwitch<std::string>(sys::path::extension(outputPath))
@@ -75,7 +77,11 @@ static std::optional<Emit> chooseEmit() {
                .Case(".mlir", "tile")
                .Case(".cubin", "cubin")
                .Case(".attnpkg", "package")
-               .Default("ptx");
+               .Case(".o", "object")
+               .Case(".ptx", "ptx")
+               .Default(all_of(targets, [](const TargetInfo *target) { return target->isHost; })
+                            ? "llvm"
+                            : "ptx");
   std::optional<Emit> emit = StringSwitch<std::optional<Emit>>(name)
                                  .Case("attn", Emit::Attn)
                                  .Case("tile", Emit::Tile)
@@ -84,12 +90,28 @@ static std::optional<Emit> chooseEmit() {
                                  .Case("ptx", Emit::Ptx)
                                  .Case("cubin", Emit::Cubin)
                                  .Case("package", Emit::Package)
+                                 .Case("object", Emit::Object)
                                  .Default(std::nullopt);
   if (!emit)
     error("unknown --emit '" + name + "'" +
-          didYouMean(name, {"attn", "tile", "nvvm", "llvm", "ptx", "cubin", "package"}) +
-          "; known are attn, tile, nvvm, llvm, ptx, cubin, package");
+          didYouMean(name, {"attn", "tile", "nvvm", "llvm", "ptx", "cubin", "package", "object"}) +
+          "; known are attn, tile, nvvm, llvm, ptx, cubin, package, object");
   return emit;
+}
+
+static bool hasArtefact(const TargetInfo &target, Emit emit) {
+  return !stopAfter.empty() || emit == Emit::Attn || emit == Emit::Tile || emit == Emit::Llvm ||
+         target.isHost == (emit == Emit::Object);
+}
+
+static int refuseArtefact(const TargetInfo &target, Emit emit) {
+  if (!target.isHost)
+    error(target.name + " has no object file; its code is --emit=ptx, cubin or package, and what leads "
+                        "there attn, tile, nvvm or llvm");
+  else
+    error(StringRef("host has no ") + extensionOf(emit) +
+          ": it takes --emit=attn, tile, llvm or object; attnc run --target host compiles and runs it");
+  return kExitUnsupported;
 }
 
 static CompileLevel levelOf(Emit emit, const TargetInfo &target) {
@@ -101,8 +123,6 @@ static CompileLevel levelOf(Emit emit, const TargetInfo &target) {
   default:
     break;
   }
-  if (target.isHost)
-    return CompileLevel::Program;
   return emit == Emit::Nvvm   ? CompileLevel::Nvvm
          : emit == Emit::Llvm ? CompileLevel::Llvm
                               : CompileLevel::Ptx;
@@ -147,11 +167,13 @@ static std::string artefactOf(const Input &input, const TargetInfo &target, Emit
   }
   switch (emit) {
   case Emit::Llvm:
-    return compiled.llvmIR;
+    return target.isHost ? result.hostCode : compiled.llvmIR;
   case Emit::Ptx:
     return compiled.ptx;
   case Emit::Cubin:
     return result.assembled->cubin;
+  case Emit::Object:
+    return result.hostCode;
   default:
     break;
   }
@@ -180,19 +202,18 @@ static int saveIntermediates(const std::string &directory, const TargetResult &r
 
 static int compileOne(Input &input, const TargetInfo &target, Emit emit, bool severalTargets,
                       Output &output, mlir::TimingScope &timingScope) {
-  if (target.isHost && emit >= Emit::Nvvm && stopAfter.empty() && !severalTargets) {
-    error(StringRef("the host target has no '") + extensionOf(emit) +
-          "' artefact: its code is made and run in this process; use --emit=tile to read the "
-          "program, or attnc run --target host");
-    return kExitUnsupported;
-  }
+  // Among several targets the host is still compiled, so that --target all says whether it works.
+  bool artefact = hasArtefact(target, emit);
+  if (!artefact && !(target.isHost && severalTargets))
+    return refuseArtefact(target, emit);
+  bool hostCode = target.isHost && stopAfter.empty() && emit > Emit::Tile;
   mlir::TimingScope scope = timingScope.nest(target.name);
   CompileOptions options;
   options.target = &target;
   options.config = configOverrides;
   options.level = levelOf(emit, target);
-  options.stopAfter = stopAfter;
-  if (!stopAfter.empty())
+  options.stopAfter = hostCode ? lastTilePass(target) : std::string(stopAfter);
+  if (!options.stopAfter.empty())
     options.level = target.isHost ? CompileLevel::Program : CompileLevel::Ptx;
   options.remarks = explainFormat != "no";
   options.timing = &scope;
@@ -214,6 +235,12 @@ static int compileOne(Input &input, const TargetInfo &target, Emit emit, bool se
     return code;
   if (saveCode)
     return saveCode;
+  if (hostCode) {
+    mlir::TimingScope lowering = scope.nest("host code");
+    HostOutput form = emit == Emit::Llvm ? HostOutput::LLVMIR : HostOutput::Object;
+    if (int code = emitHostCode(form, result))
+      return code;
+  }
   bool wantCubin = emit == Emit::Cubin || emit == Emit::Package || explainFormat != "no";
   if (wantCubin && !result.compiled.ptx.empty()) {
     mlir::TimingScope assembling = scope.nest("assembler");
@@ -234,16 +261,16 @@ static int compileOne(Input &input, const TargetInfo &target, Emit emit, bool se
     errs() << formatv("{0:2}", json::Value(explainJson(input, target, result))) << "\n";
   else if (explainFormat != "no")
     printExplanation(errs(), input, target, result);
-  if (result.compiled.host) {
-    note("host: compiled; its code lives in the process that runs it, so there is no file");
+  if (!artefact) {
+    note(StringRef("host: compiled, but it has no ") + extensionOf(emit) +
+         "; --target host --emit=llvm or object writes its code");
     return kExitOk;
   }
   int code = kExitOk;
-  std::string artefact = artefactOf(input, target, emit, result, code);
+  std::string bytes = artefactOf(input, target, emit, result, code);
   if (code)
     return code;
-  return output.write(target.name, stopAfter.empty() ? extensionOf(emit) : stopAfter + ".mlir",
-                      artefact);
+  return output.write(target.name, stopAfter.empty() ? extensionOf(emit) : stopAfter + ".mlir", bytes);
 }
 
 /// Keeps the more serious of two exit codes: a crash or failed compile over an unsupported target.
@@ -257,9 +284,6 @@ static int worse(int a, int b) {
 }
 
 int compileMain() {
-  std::optional<Emit> emit = chooseEmit();
-  if (!emit)
-    return kExitBadUsage;
   if (explainFormat != "no" && explainFormat != "json" && !explainFormat.empty()) {
     error("unknown --explain '" + explainFormat + "'; it takes nothing or json");
     return kExitBadUsage;
@@ -267,6 +291,9 @@ int compileMain() {
   std::vector<const TargetInfo *> targets;
   if (int code = defaultTargets(targets))
     return code;
+  std::optional<Emit> emit = chooseEmit(targets);
+  if (!emit)
+    return kExitBadUsage;
   if (!stopAfter.empty())
     if (int code = checkStopAfter(targets))
       return code;
@@ -281,7 +308,7 @@ int compileMain() {
     if (int code = input.load(specPath))
       return code;
   }
-  bool binary = stopAfter.empty() && (*emit == Emit::Cubin || *emit == Emit::Package);
+  bool binary = stopAfter.empty() && (*emit == Emit::Cubin || *emit == Emit::Package || *emit == Emit::Object);
   Output output(outputPath, input.spec.name, targets.size() > 1, binary);
   if (int code = output.prepare())
     return code;

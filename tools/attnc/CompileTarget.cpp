@@ -4,7 +4,9 @@
 #include "CrashReport.h"
 #include "Messages.h"
 
+#include "attnc/Pipelines/Pipelines.h"
 #include "attnc/Support/ExitCodes.h"
+#include "llvm/ADT/STLExtras.h"
 
 namespace attnc::cli {
 
@@ -22,6 +24,29 @@ int compileTarget(Input &input, const CompileOptions &options, TargetResult &res
   }
   error("'" + input.spec.name + "' was not compiled for " + options.target->name);
   return failure == CompileFailure::Unsupported ? kExitUnsupported : kExitCompileFailed;
+}
+
+std::string lastTilePass(const TargetInfo &target) {
+  std::vector<std::string> names = stepNames(target);
+  return *llvm::find_if(llvm::reverse(names),
+                        [](llvm::StringRef name) { return name.starts_with("tile-"); });
+}
+
+int emitHostCode(HostOutput output, TargetResult &result) {
+  mlir::ModuleOp module = *result.compiled.module;
+  const TargetInfo &host = *lookupTarget("host");
+  PipelineSteps steps = tileHostPhase();
+  auto last = llvm::find_if(
+      steps, [&](const PipelineStep &step) { return step.pass == lastTilePass(host); });
+  mlir::PassManager manager(module.getContext(), mlir::ModuleOp::getOperationName());
+  addSteps(manager, llvm::ArrayRef(steps).drop_front(last + 1 - steps.begin()));
+  if (mlir::failed(manager.run(module)))
+    return kExitCompileFailed;
+  mlir::FailureOr<std::string> code = emitHost(module, output);
+  if (mlir::failed(code))
+    return kExitCompileFailed;
+  result.hostCode = std::move(*code);
+  return kExitOk;
 }
 
 bool hasOfflineAssembler() {

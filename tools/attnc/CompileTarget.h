@@ -5,6 +5,7 @@
 
 #include "Input.h"
 
+#include "attnc/Host/HostCodegen.h"
 #include "attnc/Pipelines/Compile.h"
 #include "attnc/Runtime/Assemble.h"
 
@@ -17,11 +18,20 @@ namespace attnc::cli {
 struct TargetResult {
   CompileResult compiled;
   std::optional<rt::AssembleResult> assembled;
+  /// Of the host: LLVM IR or an object file; see emitHostCode.
+  std::string hostCode;
 };
 
 /// Compiles; errors are printed. \returns an exit code: 3 when the target cannot run the spec, 1 when
 /// compiling failed, 70 when a lowering left invalid IR.
 int compileTarget(Input &input, const CompileOptions &options, TargetResult &result);
+
+/// The pass that ends the schedule of tile kernels: what follows lowers what is decided by then.
+std::string lastTilePass(const TargetInfo &target);
+
+/// Makes `result.hostCode` from `result.compiled.module`, which stopped after lastTilePass and is
+/// consumed: the same code that attnc run makes. \returns an exit code.
+int emitHostCode(HostOutput output, TargetResult &result);
 
 /// Whether PTX can be assembled here without a GPU.
 bool hasOfflineAssembler();
