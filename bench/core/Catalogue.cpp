@@ -10,6 +10,7 @@ namespace attnc::bench {
 
 const std::vector<CatalogueEntry> &catalogue() {
   static const char *torch = "pip install torch";
+  static const char *cudnn = "when building: pip install nvidia-cudnn-frontend nvidia-cudnn-cu13";
   static const std::vector<CatalogueEntry> entries = {
       {"P0-naive", "prefill", Backing::Python, "torch: matmul, softmax, matmul", torch},
       {"P1-inductor", "prefill", Backing::Python, "torch.compile of the naive form", torch},
@@ -27,8 +28,7 @@ const std::vector<CatalogueEntry> &catalogue() {
       {"P4h-fa3", "prefill", Backing::Python, "FlashAttention-3 (Hopper)",
        "build flash_attn_interface from the hopper/ folder of FlashAttention"},
       {"P5-attnc", "prefill", Backing::Attnc, "kernels of attnc", "built with this project"},
-      {"P6-cudnn", "prefill", Backing::Cudnn, "cuDNN's graph API from C++",
-       "pip install nvidia-cudnn-cu13"},
+      {"P6-cudnn", "prefill", Backing::Cudnn, "cuDNN's SDPA through its C++ frontend", cudnn},
       {"P7-hand", "prefill", Backing::Hand, "hand-written tiled mma.sync kernel",
        "NVRTC: pip install nvidia-cuda-nvrtc"},
       {"P7-hand-naive", "prefill", Backing::HandNaive,
@@ -45,8 +45,7 @@ const std::vector<CatalogueEntry> &catalogue() {
       {"D5-attnc", "decode", Backing::Attnc, "kernels of attnc", "built with this project"},
       {"D6-fa-prefill-at-1", "decode", Backing::Python, "flash-attn's prefill entry, one query",
        "pip install flash-attn --no-build-isolation"},
-      {"D7-cudnn", "decode", Backing::Cudnn, "cuDNN's graph API from C++",
-       "pip install nvidia-cudnn-cu13"},
+      {"D7-cudnn", "decode", Backing::Cudnn, "cuDNN's SDPA through its C++ frontend", cudnn},
       {"D8-hand", "decode", Backing::Hand, "hand-written split-KV kernel",
        "NVRTC: pip install nvidia-cuda-nvrtc"},
   };

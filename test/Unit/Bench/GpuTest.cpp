@@ -1,5 +1,6 @@
 // On a GPU: the truth agrees with the CPU, wrong outputs are caught, baselines are right, the timer
 // gives sane times. Skips, saying so, without a GPU.
+#include "CudnnSdpa.h"
 #include "GpuMachine.h"
 #include "InProcess.h"
 
@@ -99,6 +100,25 @@ TEST_F(BenchGpuTest, DecodeIsRight) {
       expectRight(makeDecodeBuilder(*context), config("decode", n, false, 128, "bf16", hkv));
   expectRight(makeDecodeBuilder(*context), config("decode", 700, false, 256, "fp16"));
   expectRight(makeDecodeBuilder(*context), config("decode", 700, false, 64, "bf16"));
+}
+
+TEST_F(BenchGpuTest, CudnnIsRight) {
+  if (const auto why = cudnn::missing())
+    GTEST_SKIP() << *why;
+  for (bool causal : {false, true})
+    for (std::int64_t n : {64, 333, 1024})
+      expectRight(makeCudnnBuilder(*context), config("prefill", n, causal, 128, "bf16"));
+  expectRight(makeCudnnBuilder(*context), config("prefill", 200, true, 64, "fp16"));
+  for (std::int64_t n : {31, 1000, 5000})
+    expectRight(makeCudnnBuilder(*context), config("decode", n, false, 128, "bf16"));
+  Config c = config("decode", 1024, false, 128, "bf16");
+  c.pageSize = 16;
+  expectRight(makeCudnnBuilder(*context), c);
+  for (const char *variant : {"window-100", "softcap-30", "alibi"}) {
+    c = config("prefill", 512, true, 128, "bf16");
+    c.variant = variant;
+    expectRight(makeCudnnBuilder(*context), c);
+  }
 }
 
 TEST_F(BenchGpuTest, GraphAndEagerTimesOfALongKernelAgree) {
