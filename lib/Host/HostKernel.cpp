@@ -2,6 +2,7 @@
 #include "attnc/Host/HostKernel.h"
 
 #include "HostModule.h"
+#include "LengthCheck.h"
 #include "SizeExpr.h"
 
 #include "attnc/Dialect/Tile/TileDialect.h"
@@ -256,6 +257,8 @@ void runGrid(const Kernel &kernel, std::vector<void *> pointers, int64_t program
 
 std::string JitProgram::run(const ProblemSizes &sizes, std::map<std::string, HostTensor> &tensors,
                             const std::map<std::string, double> &scalars, unsigned threads) {
+  if (std::string error = checkLengths(tensors); !error.empty())
+    return error;
   std::map<std::string, HostTensor> scratch;
   if (std::string error = allocate(sizes, scratch); !error.empty())
     return error;

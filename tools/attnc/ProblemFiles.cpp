@@ -192,7 +192,11 @@ bool Reader::readLengths() {
     shape.lensKv[b] = static_cast<int64_t>(lens.get({b}));
     if (shape.lensKv[b] < 0 || shape.lensKv[b] > shape.maxKv)
       return fail("kv_lens[" + Twine(b) + "] is " + Twine(shape.lensKv[b]) +
-                  "; the cache holds from 0 to " + Twine(shape.maxKv) + " tokens");
+                  (spec.isPaged() ? "; block_table has " + std::to_string(shape.maxPages) +
+                                        " pages of " + std::to_string(*spec.pageSize) +
+                                        " tokens a sequence, room for 0 to "
+                                  : std::string("; the cache holds from 0 to ")) +
+                  Twine(shape.maxKv) + " tokens");
     for (int64_t p = 0; spec.isPaged() && p * *spec.pageSize < shape.lensKv[b]; ++p) {
       double page = problem.inputs["block_table"].get({b, p});
       if (page < 0 || page >= static_cast<double>(shape.pages))

@@ -24,7 +24,8 @@ public:
 
   /// Runs every kernel in order. `tensors` by tile.name in logical dimension order (strides as they
   /// are); workspace tensors are allocated inside. `scalars` are the run-time arguments (arg.NAME).
-  /// Returns an error message, empty on success.
+  /// Lengths, offsets and page tables are checked against the tensors first. Returns an error message,
+  /// empty on success.
   virtual std::string run(const ProblemSizes &sizes, std::map<std::string, HostTensor> &tensors,
                           const std::map<std::string, double> &scalars, unsigned threads) = 0;
 };

@@ -71,13 +71,30 @@ struct PagedProblem {
   }
 };
 
-/// Runs with each number of splits and compares every run with fp64.
-void runDecode(bool split, std::vector<int64_t> counts) {
+mlir::DialectRegistry dialects() {
   mlir::DialectRegistry registry;
   registry.insert<mlir::attn::AttnDialect, mlir::tile::TileDialect, mlir::arith::ArithDialect,
                   mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::func::FuncDialect>();
-  mlir::MLIRContext context(registry);
+  return registry;
+}
+
+/// Consumes the module; null after a failure.
+std::unique_ptr<HostProgram> compileDecode(mlir::ModuleOp module) {
+  mlir::PassManager manager(module.getContext());
+  AttnPhaseOptions options;
+  options.target = "host";
+  addSteps(manager, attnPhase(options));
+  addSteps(manager, tileHostPhase());
+  if (mlir::failed(manager.run(module)))
+    return nullptr;
+  auto program = HostProgram::compile(module);
+  return mlir::succeeded(program) ? std::move(*program) : nullptr;
+}
+
+/// Runs with each number of splits and compares every run with fp64.
+void runDecode(bool split, std::vector<int64_t> counts) {
+  mlir::MLIRContext context(dialects());
   auto module = mlir::parseSourceString<mlir::ModuleOp>(
       substitute(kPagedDecode, {{"SPLIT", split ? "true" : "false"}}), &context);
   ASSERT_TRUE(module);
@@ -86,14 +103,8 @@ void runDecode(bool split, std::vector<int64_t> counts) {
   ASSERT_EQ(evaluateReference(*module->getOps<mlir::func::FuncOp>().begin(), problem.tensors, {}, 2,
                               reference),
             "");
-  mlir::PassManager manager(&context);
-  AttnPhaseOptions options;
-  options.target = "host";
-  addSteps(manager, attnPhase(options));
-  addSteps(manager, tileHostPhase());
-  ASSERT_TRUE(mlir::succeeded(manager.run(*module)));
-  auto program = HostProgram::compile(*module);
-  ASSERT_TRUE(mlir::succeeded(program));
+  auto program = compileDecode(*module);
+  ASSERT_TRUE(program);
   for (int64_t count : counts) {
     SCOPED_TRACE(std::to_string(count) + " splits");
     problem.sizes["splits"] = count;
@@ -103,7 +114,7 @@ void runDecode(bool split, std::vector<int64_t> counts) {
       fillNaN(problem.tensors[name]);
       addGuard(problem.tensors[name]);
     }
-    ASSERT_EQ((*program)->run(problem.sizes, problem.tensors, {}, 2), "");
+    ASSERT_EQ(program->run(problem.sizes, problem.tensors, {}, 2), "");
     Comparison o = compareWithReference(problem.tensors["o"], reference.o, reference.plainO);
     EXPECT_TRUE(o.ok) << o.message;
     Comparison lse = compareWithReference(problem.tensors["lse"], reference.lse, reference.plainLse);
@@ -118,3 +129,34 @@ void runDecode(bool split, std::vector<int64_t> counts) {
 TEST(HostDecode, PagedWithSinks) { runDecode(false, {1}); }
 /// More splits than blocks leaves some with nothing (cases E5, C11).
 TEST(HostDecode, PagedWithSinksSplit) { runDecode(true, {1, 2, 3, 4, 16}); }
+
+/// A length that the table does not cover, and pages that are none, would be read out of bounds.
+TEST(HostDecode, S14_PagedLengthsBeyondTheTable) {
+  mlir::MLIRContext context(dialects());
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      substitute(kPagedDecode, {{"SPLIT", "false"}}), &context);
+  ASSERT_TRUE(module);
+  auto program = compileDecode(*module);
+  ASSERT_TRUE(program);
+  PagedProblem good;
+  good.sizes["splits"] = 1;
+  good.tensors["o"] = HostTensor::emptyBSHD(DType::BF16, {4, 8, 3, 64});
+  good.tensors["lse"] = HostTensor::empty(DType::F32, {4, 8, 3});
+  ASSERT_EQ(program->run(good.sizes, good.tensors, {}, 2), "");
+  auto errorWith = [&](const std::string &name, std::vector<int64_t> at, double value) {
+    PagedProblem bad = good;
+    HostTensor &tensor = bad.tensors[name];
+    tensor.storage = std::make_shared<std::vector<uint8_t>>(*tensor.storage);
+    tensor.set(at, value);
+    return program->run(bad.sizes, bad.tensors, {}, 2);
+  };
+  EXPECT_EQ(errorWith("kv_lens", {3}, 209),
+            "kv_lens[3] is 209; block_table has 13 pages of 16 tokens a sequence, room for 208");
+  EXPECT_EQ(errorWith("block_table", {0, 12}, 40),
+            "block_table[0, 12] is 40; the pool has pages 0 to 39");
+  EXPECT_EQ(errorWith("block_table", {0, 0}, -1),
+            "block_table[0, 0] is -1; the pool has pages 0 to 39");
+  // Entries that no length needs may hold anything, and a negative length is one of 0.
+  EXPECT_EQ(errorWith("block_table", {3, 5}, 1e9), "");
+  EXPECT_EQ(errorWith("kv_lens", {0}, -7), "");
+}

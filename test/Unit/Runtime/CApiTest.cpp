@@ -160,6 +160,41 @@ TEST(CApi, BadFilesAndSizesAreErrors) {
   attnc_package_destroy(package);
 }
 
+// What the host knows of a paged cache is held against the page table before anything runs.
+TEST(CApi, S14_PagedLengthsBeyondTheTable) {
+  attnc_package *package = load(withHeader(
+      R"({"format":1,"name":"c","compiler":"attnc","spec_hash":"00","spec":"attn: 1","target":"sm_80",
+"problem":{"kind":"decode","heads_q":1,"heads_kv":1,"dim_qk":64,"dim_v":64,"page_size":16,
+"dtype":{"q":"f16","kv":"f16","o":"f16"},"layout":"bshd","seq":"kv_lens","outputs":["o"]},
+"kernels":[{"entry":"k","block":32,"shared_bytes":0,"grid":"batch","params":[
+{"name":"o","kind":"tensor","dtype":"f16","rank":4},
+{"name":"block_table","kind":"tensor","dtype":"i32","rank":2}]}],
+"workspace":[],"blobs":{"ptx":{"offset":0,"size":4}}})"));
+  ASSERT_NE(package, nullptr);
+  attnc_kernel *kernel = nullptr;
+  ASSERT_EQ(attnc_kernel_create(package, -1, &kernel), ATTNC_OK) << attnc_last_error();
+  attnc_sizes sizes = ATTNC_SIZES_INIT;
+  sizes.batch = 2;
+  sizes.max_len_q = 1;
+  sizes.max_len_kv = 64;
+  sizes.pages = 100;
+  sizes.max_pages = 3;
+  attnc_plan *plan = nullptr;
+  EXPECT_EQ(attnc_plan_create(kernel, &sizes, &plan), ATTNC_INVALID_ARGUMENT);
+  EXPECT_STREQ(attnc_last_error(),
+               "max_pages is 3, room for 48 tokens in pages of 16; max_len_kv is 64");
+  sizes.max_len_kv = 48;
+  const int32_t lens[] = {48, 49};
+  sizes.host_kv_lens = lens;
+  EXPECT_EQ(attnc_plan_create(kernel, &sizes, &plan), ATTNC_INVALID_ARGUMENT);
+  EXPECT_STREQ(attnc_last_error(), "kv_lens[1] is 49; allowed are 0 to max_len_kv, which is 48");
+  sizes.host_kv_lens = nullptr;
+  ASSERT_EQ(attnc_plan_create(kernel, &sizes, &plan), ATTNC_OK) << attnc_last_error();
+  attnc_plan_destroy(plan);
+  attnc_kernel_destroy(kernel);
+  attnc_package_destroy(package);
+}
+
 TEST(CApi, TheLastErrorIsPerThread) {
   attnc_package *package = nullptr;
   EXPECT_EQ(attnc_package_load_memory("garbage", 7, &package), ATTNC_INVALID_ARGUMENT);
