@@ -54,7 +54,8 @@ std::optional<DType> dtypeOf(Type type) {
     return DType::F32;
   if (type.isF64())
     return DType::F64;
-  if (type.isInteger(1))
+  // A bool is stored in a byte.
+  if (type.isInteger(1) || type.isInteger(8))
     return DType::Bool;
   if (type.isInteger(32))
     return DType::I32;

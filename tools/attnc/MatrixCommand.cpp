@@ -43,6 +43,7 @@ static const Feature kFeatures[] = {
     {"prefix-LM", "args: {prefix: \"i32[?]\"}\nmask: {prefix_lm: prefix}\n"},
     {"document mask", "args: {ids: \"i32[?, ?]\"}\nmask: {document: ids}\n"},
     {"mask expression", "args: {win: i32}\nmask: \"q_pos >= kv_pos and q_pos - kv_pos < win\"\n"},
+    {"mask tensor", "args: {keep: \"bool[?, ?]\"}\nmask: \"keep[b, kv_pos]\"\n"},
     {"softcap", "score: {softcap: 50.0}\n"},
     {"ALiBi", "mask: causal\nscore: alibi\n"},
     {"score expression", "args: {a: f32}\nscore: \"s + a * tanh(s)\"\n"},

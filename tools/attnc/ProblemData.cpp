@@ -26,11 +26,11 @@ std::vector<int64_t> tensorShape(const Spec &spec, const ProblemShape &shape,
     int64_t dim = name == "k" ? spec.dimQk : spec.dimV;
     if (spec.isPaged())
       return {shape.pages, spec.headsKv, *spec.pageSize, dim};
-    return varlen ? std::vector<int64_t>{1, spec.headsKv, shape.totalKv(), dim}
+    return varlen ? std::vector<int64_t>{1, spec.headsKv, shape.totalKv() + shape.tailKv, dim}
                   : std::vector<int64_t>{shape.batch, spec.headsKv, shape.maxKv, dim};
   }
   std::vector<int64_t> result{varlen ? 1 : shape.batch, spec.headsQ,
-                              varlen ? shape.totalQ() : shape.maxQ};
+                              varlen ? shape.totalQ() + shape.tailQ : shape.maxQ};
   if (name != "lse")
     result.push_back(name == "q" ? spec.dimQk : spec.dimV);
   return result;
@@ -277,12 +277,17 @@ bool guardsIntact(const HostTensor &output) {
          std::all_of(bytes.end() - kGuardBytes, bytes.end(), isGuard);
 }
 
-int64_t countPoisoned(const HostTensor &output) {
-  int64_t count = 0, size = dtypeSize(output.dtype);
-  const uint8_t *data = output.data();
-  for (int64_t i = 0, e = output.numElements(); i < e; ++i)
-    count += std::all_of(data + i * size, data + (i + 1) * size,
-                         [](uint8_t byte) { return byte == kPoisonByte; });
+Unwritten countUnwritten(const HostTensor &output, int64_t tail) {
+  Unwritten count;
+  const int64_t size = dtypeSize(output.dtype), tokens = output.shape[2] - tail;
+  forEachElement(output, [&](ArrayRef<int64_t> index, const uint8_t *address) {
+    bool poisoned =
+        std::all_of(address, address + size, [](uint8_t byte) { return byte == kPoisonByte; });
+    if (index[2] < tokens)
+      count.rows += poisoned;
+    else
+      count.tailWritten += !poisoned;
+  });
   return count;
 }
 

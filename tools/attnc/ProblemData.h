@@ -48,8 +48,12 @@ void chooseScalars(const Spec &spec, const std::map<std::string, double> &args, 
 HostTensor makePoisonedOutput(const Spec &spec, const ProblemShape &shape, const std::string &name);
 /// Whether both guard zones are as they were.
 bool guardsIntact(const HostTensor &output);
-/// Elements that still have the poison's bits.
-int64_t countPoisoned(const HostTensor &output);
+/// Of an output: elements of rows that still have the poison's bits, and elements of the `tail` last
+/// tokens, which no sequence owns, that have them no more.
+struct Unwritten {
+  int64_t rows = 0, tailWritten = 0;
+};
+Unwritten countUnwritten(const HostTensor &output, int64_t tail);
 
 } // namespace attnc::cli
 

@@ -155,7 +155,9 @@ bool Reader::readLengths() {
     shape.batch = static_cast<int64_t>(shape.lensQ.size());
     shape.maxQ = longest(shape.lensQ);
     shape.maxKv = longest(shape.lensKv);
-    if (shape.totalQ() != q.shape[2] || shape.totalKv() != k.shape[2])
+    shape.tailQ = q.shape[2] - shape.totalQ();
+    shape.tailKv = k.shape[2] - shape.totalKv();
+    if (shape.tailQ < 0 || shape.tailKv < 0)
       return fail("the offsets end at " + Twine(shape.totalQ()) + " and " + Twine(shape.totalKv()) +
                   ", but q and k hold " + Twine(q.shape[2]) + " and " + Twine(k.shape[2]) +
                   " tokens");

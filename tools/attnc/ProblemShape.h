@@ -17,6 +17,8 @@ struct ProblemShape {
   int64_t batch = 0, maxQ = 0, maxKv = 0;
   /// Lengths of each sequence; all equal in a dense problem.
   std::vector<int64_t> lensQ, lensKv;
+  /// Packed: tokens that the buffers of q and o, and of k and v, hold behind the last sequence.
+  int64_t tailQ = 0, tailKv = 0;
   /// Paged: pages of the pool and columns of the block table.
   int64_t pages = 0, maxPages = 0;
 

@@ -62,9 +62,11 @@ namespace {
 struct Row {
   std::string name, shape;
   Comparison comparison;
-  int64_t unwritten = 0;
+  Unwritten unwritten;
   bool guards = true;
-  bool ok() const { return comparison.ok && unwritten == 0 && guards; }
+  bool ok() const {
+    return comparison.ok && unwritten.rows == 0 && unwritten.tailWritten == 0 && guards;
+  }
 };
 } // namespace
 
@@ -167,7 +169,8 @@ static std::string shapeOf(const HostTensor &tensor) {
   return text;
 }
 
-static std::vector<Row> compareOutputs(const std::map<std::string, HostTensor> &outputs,
+static std::vector<Row> compareOutputs(const Problem &problem,
+                                       const std::map<std::string, HostTensor> &outputs,
                                        const ReferenceResult *reference) {
   std::vector<Row> rows;
   for (const auto &[name, tensor] : outputs) {
@@ -175,7 +178,7 @@ static std::vector<Row> compareOutputs(const std::map<std::string, HostTensor> &
     row.name = name;
     row.shape = shapeOf(tensor);
     row.guards = guardsIntact(tensor);
-    row.unwritten = countPoisoned(tensor);
+    row.unwritten = countUnwritten(tensor, problem.shape.tailQ);
     if (reference)
       row.comparison = compareWithReference(tensor, name == "o" ? reference->o : reference->lse,
                                             name == "o" ? reference->plainO : reference->plainLse);
@@ -189,8 +192,11 @@ static std::vector<Row> compareOutputs(const std::map<std::string, HostTensor> &
 static std::string verdictOf(const Row &row, bool verified) {
   if (!row.guards)
     return "WRONG: wrote outside the tensor";
-  if (row.unwritten > 0)
-    return "WRONG: " + std::to_string(row.unwritten) + " elements not written";
+  if (row.unwritten.rows > 0)
+    return "WRONG: " + std::to_string(row.unwritten.rows) + " elements not written";
+  if (row.unwritten.tailWritten > 0)
+    return "WRONG: wrote " + std::to_string(row.unwritten.tailWritten) +
+           " elements behind the last sequence";
   if (!row.comparison.ok)
     return "WRONG: " + row.comparison.message;
   return verified ? "ok" : "not compared";
@@ -234,7 +240,8 @@ static json::Object rowsToJson(const Spec &spec, const TargetInfo &target, const
     outputs.push_back(json::Object{{"name", row.name},
                                    {"max_abs", row.comparison.maxAbs},
                                    {"error_ratio", row.comparison.errorRatio},
-                                   {"unwritten", row.unwritten},
+                                   {"unwritten", row.unwritten.rows},
+                                   {"tail_written", row.unwritten.tailWritten},
                                    {"guards_intact", row.guards},
                                    {"ok", row.ok()},
                                    {"message", row.comparison.message}});
@@ -274,7 +281,7 @@ static int runTarget(Input &input, const TargetInfo &target, Problem &problem,
                            : runOnGpu(input.spec, target, result, problem, outputs, splits, facts);
   if (code)
     return code;
-  std::vector<Row> rows = compareOutputs(outputs, reference);
+  std::vector<Row> rows = compareOutputs(problem, outputs, reference);
   bool ok = facts.workspaceGuardsIntact && all_of(rows, [](const Row &row) { return row.ok(); });
   if (asJson)
     outs() << json::Value(rowsToJson(input.spec, target, problem, facts, rows, ok)) << "\n";
