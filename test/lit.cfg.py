@@ -20,6 +20,8 @@ config.environment["PATH"] = os.pathsep.join(
         config.environment.get("PATH", ""),
     ]
 )
+# No test depends on what was tuned on this machine.
+config.environment["ATTNC_TUNING"] = "none"
 # Where the assembler is found; tests of the environment itself set their own.
 for name in ("ATTNC_CUDA_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "LD_LIBRARY_PATH"):
     if name in os.environ:

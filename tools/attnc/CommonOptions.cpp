@@ -62,6 +62,11 @@ cl::opt<std::string> configOverrides(
     cl::desc("Force parts of the configuration: block_m, block_n, warps, stages, pack_gqa, "
              "q_in_registers, split_kv"),
     cl::sub(compileVerb()), cl::sub(explainVerb()), cl::sub(runVerb()), cl::sub(checkVerb()));
+cl::opt<std::string> tuningPath(
+    "tuning", cl::value_desc("FILE"),
+    cl::desc("Tuning store of attn-bench tune, or none; default $ATTNC_TUNING, else "
+             "~/.local/share/attnc/tuning.jsonl"),
+    cl::sub(compileVerb()), cl::sub(explainVerb()), cl::sub(runVerb()));
 cl::opt<bool> asJson("json", cl::desc("Print JSON"), cl::sub(explainVerb()), cl::sub(checkVerb()),
                      cl::sub(matrixVerb()), cl::sub(envVerb()), cl::sub(runVerb()));
 

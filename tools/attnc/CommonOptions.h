@@ -11,6 +11,8 @@ namespace attnc::cli {
 extern llvm::cl::opt<std::string> specPath;
 extern llvm::cl::list<std::string> targetNames;
 extern llvm::cl::opt<std::string> configOverrides;
+/// Of the tuning store, as rt::tuningStorePath takes it.
+extern llvm::cl::opt<std::string> tuningPath;
 extern llvm::cl::opt<bool> asJson;
 
 } // namespace attnc::cli

@@ -6,6 +6,7 @@
 #include "Output.h"
 #include "PackageBuilder.h"
 #include "TargetSelection.h"
+#include "Tuning.h"
 #include "Verbs.h"
 
 #include "attnc/Support/ExitCodes.h"
@@ -210,7 +211,6 @@ static int compileOne(Input &input, const TargetInfo &target, Emit emit, bool se
   mlir::TimingScope scope = timingScope.nest(target.name);
   CompileOptions options;
   options.target = &target;
-  options.config = configOverrides;
   options.level = levelOf(emit, target);
   options.stopAfter = hostCode ? lastTilePass(target) : std::string(stopAfter);
   if (!options.stopAfter.empty())
@@ -231,7 +231,7 @@ static int compileOne(Input &input, const TargetInfo &target, Emit emit, bool se
     }
   }
   TargetResult result;
-  if (int code = compileTarget(input, options, result))
+  if (int code = compileTuned(input, options, result))
     return code;
   if (saveCode)
     return saveCode;
@@ -333,11 +333,10 @@ int explainMain() {
   for (const TargetInfo *target : targets) {
     CompileOptions options;
     options.target = target;
-    options.config = configOverrides;
-    options.level = target->isHost ? CompileLevel::Program : CompileLevel::Ptx;
+      options.level = target->isHost ? CompileLevel::Program : CompileLevel::Ptx;
     options.remarks = true;
     TargetResult result;
-    int code = compileTarget(input, options, result);
+    int code = compileTuned(input, options, result);
     if (code == kExitOk && !target->isHost && hasOfflineAssembler())
       code = assembleTarget(input, *target, result);
     worst = worse(worst, code);

@@ -8,6 +8,7 @@
 #include "attnc/Host/HostCodegen.h"
 #include "attnc/Pipelines/Compile.h"
 #include "attnc/Runtime/Assemble.h"
+#include "attnc/Runtime/TuningStore.h"
 
 #include <optional>
 #include <string>
@@ -18,6 +19,8 @@ namespace attnc::cli {
 struct TargetResult {
   CompileResult compiled;
   std::optional<rt::AssembleResult> assembled;
+  /// What the tuning store had for this problem and target; see compileTuned.
+  std::optional<rt::TunedConfig> tuned;
   /// Of the host: LLVM IR or an object file; see emitHostCode.
   std::string hostCode;
 };

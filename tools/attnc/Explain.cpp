@@ -1,5 +1,6 @@
 // Explanations of compile results.
 #include "Explain.h"
+#include "Tuning.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -48,7 +49,14 @@ json::Object explainJson(const Input &input, const TargetInfo &target, const Tar
                       {"products", target.products},
                       {"config", std::move(config)},
                       {"kernels", std::move(kernels)},
-                      {"remarks", std::move(remarks)}};
+                      {"remarks", std::move(remarks)},
+                      {"tuning_key", tuningKey(input.spec)}};
+  if (result.tuned)
+    object["tuned"] = json::Object{{"config", result.tuned->config},
+                                   {"device", result.tuned->device},
+                                   {"time", result.tuned->time},
+                                   {"ratio", result.tuned->ratio},
+                                   {"where", result.tuned->where}};
   if (!target.isHost) {
     object["shared_limit"] = target.sharedPerBlock;
     object["ptx_bytes"] = static_cast<int64_t>(result.compiled.ptx.size());
@@ -95,6 +103,13 @@ void printExplanation(raw_ostream &stream, const Input &input, const TargetInfo 
   for (const auto &[field, value] : result.compiled.config)
     config += (config.empty() ? "" : ", ") + field + " " + std::to_string(value);
   printRow(stream, "config", config);
+  if (const std::optional<rt::TunedConfig> &tuned = result.tuned) {
+    std::string what = "the compiler's own choice, the fastest that was measured";
+    if (!tuned->config.empty())
+      what = formatv("{0}, {1:F3} x the time of the compiler's choice", tuned->config, tuned->ratio);
+    printRow(stream, "tuned", what + " on " + tuned->device + ", " + tuned->time + " (" +
+                                  tuned->where + ")");
+  }
   for (const KernelInterface &kernel : result.compiled.program.kernels) {
     printRow(stream, "kernel", kernel.entry + " (" + kernel.role + ")");
     printRow(stream, "  grid", readable(kernel.grid));

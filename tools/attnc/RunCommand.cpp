@@ -5,6 +5,7 @@
 #include "ProblemFiles.h"
 #include "Runner.h"
 #include "TargetSelection.h"
+#include "Tuning.h"
 #include "Verbs.h"
 
 #include "attnc/Reference/Reference.h"
@@ -264,10 +265,9 @@ static int runTarget(Input &input, const TargetInfo &target, Problem &problem,
   // The host divides keys only when asked to: its cores are busy without. What --config says wins.
   if (target.isHost && splits > 0)
     options.config = "split_kv=1,";
-  options.config += configOverrides;
   options.level = target.isHost ? CompileLevel::Program : CompileLevel::Ptx;
   TargetResult result;
-  if (int code = compileTarget(input, options, result))
+  if (int code = compileTuned(input, options, result))
     return code;
   if (!target.isHost && hasOfflineAssembler())
     if (int code = assembleTarget(input, target, result))
