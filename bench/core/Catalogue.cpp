@@ -73,7 +73,7 @@ Result<std::vector<Selected>> selectImplementations(const std::vector<std::strin
   std::vector<Selected> out;
   if (words.empty()) {
     for (const CatalogueEntry &e : catalogue())
-      out.push_back({e.id, &e, ""});
+      out.push_back({e.id, &e});
     return out;
   }
   for (const std::string &word : words) {
@@ -82,7 +82,16 @@ Result<std::vector<Selected>> selectImplementations(const std::vector<std::strin
       if (part.empty())
         continue;
       Selected s;
-      if (const std::size_t equals = part.find('='); equals != std::string::npos) {
+      const std::size_t plus = part.find('+');
+      const std::string base = part.substr(0, plus);
+      for (const CatalogueEntry &e : catalogue())
+        if (plus != std::string::npos && base == e.id && e.backing == Backing::Attnc)
+          s.entry = &e;
+      if (s.entry) {
+        s.id = part;
+        s.config = part.substr(plus + 1);
+        std::replace(s.config.begin(), s.config.end(), '+', ',');
+      } else if (const std::size_t equals = part.find('='); equals != std::string::npos) {
         s.id = part.substr(0, equals);
         s.plugin = part.substr(equals + 1);
         const std::size_t colon = s.plugin.rfind(':');

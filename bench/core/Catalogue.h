@@ -23,11 +23,13 @@ struct CatalogueEntry {
 
 const std::vector<CatalogueEntry> &catalogue();
 
-/// One --impl: a catalogue id, or a plug-in.
+/// One --impl: a catalogue id, one of attnc's with parts of its configuration forced
+/// ("P5-attnc+block_n=64+stages=2"), or a plug-in ("mine=path.py:function").
 struct Selected {
   std::string id;
   const CatalogueEntry *entry = nullptr; ///< null for a plug-in
-  std::string plugin;                    ///< "/absolute/path.py:function"
+  std::string plugin = {};               ///< "/absolute/path.py:function"
+  std::string config = {}; ///< of attnc: fields to force, "block_n=64,stages=2"; empty: its choice
 };
 
 /// \p words as given (each may be a ',' list); empty selects the whole catalogue.

@@ -106,8 +106,9 @@ public:
   std::int64_t l2Bytes() const override { return context->properties().l2Bytes; }
   std::int64_t flushBytes() const override { return context->flushBytes(); }
 
-  std::unique_ptr<Implementation> make(const CatalogueEntry &entry,
+  std::unique_ptr<Implementation> make(const Selected &selected,
                                        const PackageSource &packages) override {
+    const CatalogueEntry &entry = *selected.entry;
     std::unique_ptr<LaunchBuilder> builder;
     switch (entry.backing) {
     case Backing::Attnc:
@@ -126,7 +127,7 @@ public:
     case Backing::Python:
       break; // Served by a worker; the caller does not ask here.
     }
-    return makeInProcess(entry.id, entry.regime, std::move(builder), cell);
+    return makeInProcess(selected.id, entry.regime, std::move(builder), cell);
   }
 
 private:

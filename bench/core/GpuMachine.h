@@ -23,8 +23,8 @@ public:
   /// What is written between cold samples.
   virtual std::int64_t flushBytes() const = 0;
 
-  /// An implementation that runs in this process.
-  virtual std::unique_ptr<Implementation> make(const CatalogueEntry &entry,
+  /// An implementation that runs in this process, of an entry that is not Python's.
+  virtual std::unique_ptr<Implementation> make(const Selected &selected,
                                                const PackageSource &packages) = 0;
 };
 

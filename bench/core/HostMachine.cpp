@@ -37,11 +37,22 @@ private:
 
 /// One `attnc run`; its JSON answer or why there is none.
 std::variant<Json, Refusal> attncRun(const std::string &compiler, const std::string &spec,
-                                     const Config &c, const char *verify) {
-  const CommandResult run = runCommand({compiler, "run", spec, "--target", "host", "--json",
-                                        "--seed", "1", std::string("--verify=") + verify, "--shape",
-                                        fmt::format("b={},sq={},skv={}", c.batch, c.lenQ(), c.n)},
-                                       60);
+                                     const Config &c, const char *verify,
+                                     const std::string &config) {
+  std::vector<std::string> command = {compiler,
+                                      "run",
+                                      spec,
+                                      "--target",
+                                      "host",
+                                      "--json",
+                                      "--seed",
+                                      "1",
+                                      std::string("--verify=") + verify,
+                                      "--shape",
+                                      fmt::format("b={},sq={},skv={}", c.batch, c.lenQ(), c.n)};
+  if (!config.empty())
+    command.insert(command.end(), {"--config", config});
+  const CommandResult run = runCommand(command, 60);
   if (run.timedOut)
     return Refusal{"TIMEOUT", "attnc run took more than 60 s"};
   const Json json = Json::parse(run.standardOutput, nullptr, false);
@@ -55,15 +66,16 @@ std::variant<Json, Refusal> attncRun(const std::string &compiler, const std::str
 
 class HostTimed : public Timed {
 public:
-  HostTimed(std::string compiler, std::string spec, Config config)
-      : compiler(std::move(compiler)), spec(std::move(spec)), config(std::move(config)) {}
+  HostTimed(std::string compiler, std::string spec, Config cell, std::string config)
+      : compiler(std::move(compiler)), spec(std::move(spec)), cell(std::move(cell)),
+        config(std::move(config)) {}
 
   std::variant<std::vector<double>, Refusal> sample(int count) override {
     std::vector<double> out;
     // A process a sample is slow: a turn ends after a second, so that the time cap and Ctrl-C hold.
     const double start = steadySeconds();
     for (int i = 0; i < count && (i == 0 || steadySeconds() - start < 1); ++i) {
-      auto run = attncRun(compiler, spec, config, "none");
+      auto run = attncRun(compiler, spec, cell, "none", config);
       if (auto *refusal = std::get_if<Refusal>(&run))
         return *refusal;
       out.push_back(1000 * std::get<Json>(run)["milliseconds"].get<double>());
@@ -73,15 +85,16 @@ public:
 
 private:
   std::string compiler, spec;
-  Config config;
+  Config cell;
+  std::string config;
 };
 
 class HostImplementation : public Implementation {
 public:
   HostImplementation(std::string id, std::string regime, std::string compiler,
-                     std::string workDirectory)
+                     std::string workDirectory, std::string forced)
       : name(std::move(id)), cells(std::move(regime)), compiler(std::move(compiler)),
-        workDirectory(std::move(workDirectory)) {}
+        workDirectory(std::move(workDirectory)), forced(std::move(forced)) {}
   const std::string &id() const override { return name; }
   std::string regime() const override { return cells; }
 
@@ -100,7 +113,7 @@ public:
     const std::string path = workDirectory + "/" + specName(config) + ".yaml";
     if (Status s = rt::writeFileAtomically(path, *spec); !s.ok())
       return refusalOf(s);
-    auto run = attncRun(compiler, path, config, "fp64");
+    auto run = attncRun(compiler, path, config, "fp64", forced);
     if (auto *refusal = std::get_if<Refusal>(&run))
       return *refusal;
     const Json &json = std::get<Json>(run);
@@ -119,12 +132,12 @@ public:
     prepared.dispatch = {
         {"kernels", Json::array()}, {"observed", "unprobed"}, {"intended", "attnc"}};
     prepared.versions = {{"threads", std::to_string(std::thread::hardware_concurrency())}};
-    prepared.timed = std::make_unique<HostTimed>(compiler, path, config);
+    prepared.timed = std::make_unique<HostTimed>(compiler, path, config, forced);
     return prepared;
   }
 
 private:
-  std::string name, cells, compiler, workDirectory;
+  std::string name, cells, compiler, workDirectory, forced;
 };
 
 } // namespace
@@ -133,9 +146,10 @@ std::unique_ptr<Machine> makeHostMachine() { return std::make_unique<HostMachine
 
 std::unique_ptr<Implementation> makeHostImplementation(std::string id, std::string regime,
                                                        std::string compiler,
-                                                       std::string workDirectory) {
+                                                       std::string workDirectory,
+                                                       std::string config) {
   return std::make_unique<HostImplementation>(std::move(id), std::move(regime), std::move(compiler),
-                                              std::move(workDirectory));
+                                              std::move(workDirectory), std::move(config));
 }
 
 std::unique_ptr<Implementation> makeUnavailable(std::string id, std::string regime,

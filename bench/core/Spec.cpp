@@ -3,6 +3,7 @@
 
 #include "Command.h"
 #include "attnc/Runtime/FileIo.h"
+#include "attnc/Runtime/TuningStore.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -73,12 +74,12 @@ std::string targetOf(const std::string &sm) {
   return sm;
 }
 
-Result<std::string> PackageSource::path(const Config &config, const std::string &target) const {
-  Result<std::string> spec = specText(config);
+Result<std::string> PackageSource::path(const Config &cell, const std::string &target) const {
+  Result<std::string> spec = specText(cell);
   if (!spec.ok())
     return spec.status();
-  const std::string file = fmt::format("{}.{}.attnpkg", specName(config), target);
-  if (!prebuilt.empty()) {
+  const std::string file = fmt::format("{}.{}.attnpkg", specName(cell), target);
+  if (!prebuilt.empty() && config.empty()) {
     const std::string found = prebuilt + "/" + file;
     if (fileExists(found))
       return found;
@@ -92,10 +93,12 @@ Result<std::string> PackageSource::path(const Config &config, const std::string 
     return Status(StatusCode::Unsupported,
                   "no attnc executable beside attn-bench or in PATH, and no --packages DIR");
   // A changed compiler must not meet old packages: its size and time are part of the key.
-  struct stat info{};
+  struct stat info{}, store{};
   stat(compiler.c_str(), &info);
+  stat(rt::tuningStorePath("").c_str(), &store);
   const std::size_t key = std::hash<std::string>()(fmt::format(
-      "{}\n{}\n{}\n{}.{}", *spec, target, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec));
+      "{}\n{}\n{}\n{}.{}\n{}\n{}\n{}.{}", *spec, target, info.st_size, info.st_mtim.tv_sec,
+      info.st_mtim.tv_nsec, config, store.st_size, store.st_mtim.tv_sec, store.st_mtim.tv_nsec));
   const std::string directory = fmt::format("{}/{:016x}", workDirectory, key);
   const std::string out = directory + "/" + file;
   if (fileExists(out))
@@ -106,8 +109,11 @@ Result<std::string> PackageSource::path(const Config &config, const std::string 
   if (Status s = rt::writeFileAtomically(specPath, *spec); !s.ok())
     return s;
   const std::string partial = fmt::format("{}/partial-{}.attnpkg", directory, getpid());
-  const CommandResult run = runCommand(
-      {compiler, "compile", specPath, "--target", target, "--emit=package", "-o", partial}, 120);
+  std::vector<std::string> command = {compiler, "compile",        specPath, "--target",
+                                      target,   "--emit=package", "-o",     partial};
+  if (!config.empty())
+    command.insert(command.end(), {"--config", config});
+  const CommandResult run = runCommand(command, 120);
   if (run.exitCode != 0) {
     const std::string why = run.timedOut ? "took more than 120 s" : run.lastErrorLine();
     const StatusCode code = run.exitCode == 3   ? StatusCode::Unsupported

@@ -23,10 +23,13 @@ struct PackageSource {
   std::string workDirectory;
   /// The attnc executable; empty: none on this machine.
   std::string compiler;
+  /// Fields of the configuration to force, as attnc's --config takes them; empty: attnc's choice,
+  /// which may be one of the tuning store.
+  std::string config = {};
 
-  /// The package of \p config for \p target ("sm_90a"). \returns Unsupported (attnc refuses, or no
+  /// The package of \p cell for \p target ("sm_90a"). \returns Unsupported (attnc refuses, or no
   /// package and no compiler), CompileFailed, Environment.
-  Result<std::string> path(const Config &config, const std::string &target) const;
+  Result<std::string> path(const Config &cell, const std::string &target) const;
 };
 
 /// "sm_90" to what attnc calls it: "sm_90a".

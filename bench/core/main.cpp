@@ -2,6 +2,7 @@
 // `schema` are the Python analysis, called with the same words.
 #include "Paths.h"
 #include "RunCommand.h"
+#include "TuneCommand.h"
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -76,6 +77,42 @@ int main(int argc, char **argv) {
   r->add_option("--seed", run.seed, "Seed of the inputs")->capture_default_str();
   r->add_flag("--strict", run.strict, "Exit 4 if a result was wrong");
 
+  TuneArguments tune;
+  tune.run.noPeers = true;
+  CLI::App *t = app.add_subcommand(
+      "tune", "Search attnc's configurations on a suite's cells and store the fastest");
+  t->add_option("-s,--suite", tune.run.suite, "Built-in suite, or a YAML or JSON file")
+      ->capture_default_str();
+  t->add_option("--only", tune.run.only, "Cells of the suite, by number")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  t->add_option(
+       "--space", tune.spaces,
+       "Values to try, 'block_n=64,80;stages=2,3'; several add up; default by the schedule "
+       "that attnc chooses")
+      ->allow_extra_args(false);
+  t->add_option("--store", tune.store,
+                "Tuning store; default $ATTNC_TUNING or ~/.local/share/attnc/tuning.jsonl");
+  t->add_option("-o,--output", tune.run.output,
+                "Rows of the finals (JSONL); default attn-bench-tune-SUITE.jsonl");
+  t->add_option("--finalists", tune.finalists, "Candidates that are measured at full length")
+      ->capture_default_str();
+  t->add_option("--margin", tune.margin,
+                "Least gain over attnc's own choice, and most loss in a cell")
+      ->capture_default_str();
+  t->add_flag("--dry-run", tune.dryRun, "Print the candidates and measure nothing");
+  t->add_option("--reps", tune.run.reps, "Repetitions of the finals")->capture_default_str();
+  t->add_option("--turn", tune.run.turn, "Samples before the next candidate has its turn")
+      ->capture_default_str();
+  t->add_option("--min-samples", tune.run.stop.minSamples, "Least samples of a repetition")
+      ->capture_default_str();
+  t->add_option("--time-cap", tune.run.stop.capSeconds, "Seconds one repetition may take")
+      ->capture_default_str();
+  t->add_option("--device", tune.run.device, "GPU ordinal")->capture_default_str();
+  t->add_flag("--host", tune.run.host, "Tune for the CPU although there may be a GPU");
+  t->add_option("--work-dir", tune.run.workDirectory, "Where compiled packages are kept");
+  t->add_option("--seed", tune.run.seed, "Seed of the inputs")->capture_default_str();
+
   ListArguments list;
   CLI::App *l = app.add_subcommand("list", "Suites and implementations; cells of a suite");
   l->add_option("-s,--suite", list.suite, "List the cells of this suite");
@@ -92,6 +129,8 @@ int main(int argc, char **argv) {
     std::cout.flush(); // --help, which CLI11 writes to it.
     return finishStdout();
   }
-  const int code = r->parsed() ? runCommandLine(run) : listCommandLine(list);
+  const int code = t->parsed()   ? tuneCommandLine(tune)
+                   : r->parsed() ? runCommandLine(run)
+                                 : listCommandLine(list);
   return code ? code : finishStdout();
 }
