@@ -300,13 +300,21 @@ Status Tuner::save(const Task &task, const Explained &explained, const std::stri
         StatusCode::Environment,
         fmt::format("cannot append to the tuning store {}; name another by --store", store));
   std::fputs(table.c_str(), stdout);
-  std::fputs((winner ? fmt::format("{} on {}: {} (x {:.3f} of attnc's own choice)\n", task.spec,
-                                   target, configOf(best), winner->score)
-                     : fmt::format("{} on {}: attnc's own choice stays; nothing was faster by "
-                                   "{:.0f}% and slower nowhere\n",
-                                   task.spec, target, 100 * a.margin))
-                 .c_str(),
-             stdout);
+  std::string verdict = winner
+                            ? fmt::format("{} on {}: {} (x {:.3f} of attnc's own choice)",
+                                          task.spec, target, configOf(best), winner->score)
+                            : fmt::format("{} on {}: attnc's own choice stays", task.spec, target);
+  if (!winner && !finals.empty()) {
+    const TuneScore &first = finals.front();
+    const auto worst =
+        std::max_element(first.ratios.begin(), first.ratios.end(),
+                         [](const auto &a, const auto &b) { return a.second < b.second; });
+    verdict +=
+        fmt::format("; the best other is {}, x {:.3f} over the cells and x {:.3f} in the "
+                    "worst, cell {}",
+                    configOf(first.implementation), first.score, worst->second, worst->first);
+  }
+  std::fputs((verdict + "\n").c_str(), stdout);
   return {};
 }
 
